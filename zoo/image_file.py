@@ -13,21 +13,26 @@ from PIL import BmpImagePlugin, Image, JpegImagePlugin, PngImagePlugin, TiffImag
 from zoo.image_header import SIGNATURE_BYTES
 from zoo.image_pixels import GIVE, UNKNOWN, ImageFileError, check_bound, opened_image
 
+ORIENTATION, TURNED = 0x0112, range(5, 9)  # EXIF's tag, and its values for a quarter of a turn
 FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP")
 
 
 class Header(NamedTuple):
-    """`size` (height, width) in pixels, as stored: an orientation tag is not applied. `mode` is PIL's."""
+    """`size` (height, width) in pixels, as stored: an orientation tag is not applied. `mode` is PIL's.
+
+    `turned`: whether the tag says that height and width change places.
+    """
 
     size: tuple[int, int]
     mode: str
+    turned: bool = False
 
 
 def read_header(path: Path) -> Header:
     """Size and mode, without decoding. Raises ImageFileError, and FileNotFoundError."""
     with opened_image(path) as stream:
         image = _identified(stream)
-        return Header((image.height, image.width), image.mode)
+        return Header((image.height, image.width), image.mode, _tag(image) in TURNED)
 
 
 def read_stored(path: Path) -> Any:
@@ -52,6 +57,13 @@ def _identified(stream: IO[bytes]) -> Image.Image:
         raise ImageFileError(UNKNOWN)
     check_bound((image.height, image.width))
     return image
+
+
+def _tag(image: Image.Image) -> Any:
+    try:
+        return image.getexif().get(ORIENTATION)
+    except Exception:  # noqa: BLE001  # a broken tag says nothing
+        return None
 
 
 def _whole(stream: IO[bytes]) -> Image.Image:

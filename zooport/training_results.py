@@ -1,7 +1,6 @@
 """What a training comes to: its figures, and its weights kept, published, or compared with the published ones."""
 
 import logging
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from zoo.errors import GateError
-from zooport.terminal import write_line
+from zooport.terminal import open_console, show_counts, write_line
 
 if TYPE_CHECKING:
     from pipeline.training import Recipe
@@ -29,13 +28,10 @@ def scored(path: Path, recipe: "Recipe", weights: bytes) -> "Figures":
     """The figures of a half-precision file, on the config and those that use the same weights."""
     from pipeline.training import score
 
-    def progress(_name: str, done: int, total: int) -> None:
-        print(f"\rscored {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
-
-    with TemporaryDirectory() as folder, quiet():
+    with TemporaryDirectory() as folder, quiet(), show_counts(open_console(), unit="inputs") as (_, count):
         checkpoint = Path(folder) / "weights.safetensors"
         checkpoint.write_bytes(weights)
-        return score(path, recipe.also, checkpoint, progress=progress)
+        return score(path, recipe.also, checkpoint, progress=lambda _, done, total: count("score", done, total))
 
 
 @contextmanager

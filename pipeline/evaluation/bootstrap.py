@@ -39,5 +39,5 @@ def _interval(differences: NDArray[np.float64]) -> tuple[float, float]:
 def draws(images: int) -> NDArray[np.int64]:
     """How often each image counts in each draw, int64 [RESAMPLES, images]; the same ones on every run."""
     rng = np.random.default_rng(SEED)
-    drawn: NDArray[np.int64] = rng.multinomial(images, np.full(images, 1 / images), size=RESAMPLES).astype(np.int64)
+    drawn: NDArray[np.int64] = rng.multinomial(images, np.full(images, 1 / images), size=RESAMPLES)
     return drawn

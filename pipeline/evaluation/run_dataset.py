@@ -55,16 +55,18 @@ def judge(
     batch_size: int,
     hooks: Sequence[Hook],
     launcher: str,
+    collect_dir: Path,
 ) -> Judged:
     """The metric's figures for one model; every image's result goes through the store in ``store_file``.
 
-    ``earlier``: the images that an earlier run has left results for.
+    ``earlier``: the images that an earlier run has left results for. ``collect_dir``: where the processes of this run
+    alone put together what they found.
 
     Several processes each take every n-th image (mmengine's DefaultSampler); mmengine puts the metric's entries into
     the data set's order again and drops those that fill up an uneven last round.
     """
     if metric is not None:
-        metric.collect_dir = str(store_file.parent / f"{store_file.stem}-collected")
+        metric.collect_dir = str(collect_dir)
     # a Runner sets mmengine's default scope for the whole process, and would leave it so
     scope = DefaultScope.overwrite_default_scope(SCOPE)
     with ResultStore(store_file) as store, TemporaryDirectory() as logs, scope:

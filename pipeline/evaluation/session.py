@@ -68,6 +68,7 @@ class Session:
                 batch_size=self.batch_size,
                 hooks=hooks,
                 launcher=self.launcher,
+                collect_dir=self.plan.place / f"{as_file_name(name)}-collected",
             )
 
     def judged_by(

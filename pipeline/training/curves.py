@@ -1,5 +1,6 @@
 """The curves of a training as an image, drawn from the log that mmengine writes."""
 
+import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +13,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
+from zoo.files.writing import write_whole
+
 NAME = "curves.png"
 LOGS = "*/vis_data/scalars.json"  # a folder for each start, named by its time: their order is that of the starts
 SMOOTHING = 0.02  # standard deviation of the weights of the moving mean, as a part of all logged points
+REACH = 6  # of these deviations: what is farther weighs less than rounding
 FIGURES = 3  # of a validation that are drawn
 TOTAL = "loss"  # mmengine's sum of all terms
 Record = Mapping[str, float]
@@ -23,13 +27,14 @@ Record = Mapping[str, float]
 def write_curves(work_dir: Path) -> Path | None:
     """Draws `curves.png` into a work dir: losses, figures of validations, learning rate and gradient norm.
 
-    Where a run was resumed, its logs are joined. None where nothing has been logged yet.
+    Where a run was resumed, its logs are joined. None where nothing has been logged yet. Raises OSError.
     """
     records = joined(work_dir.glob(LOGS))
     if not records:
         return None
-    figure = draw(records, title=work_dir.name)
-    figure.savefig(work_dir / NAME, dpi=110)
+    content = io.BytesIO()
+    draw(records, title=work_dir.name).savefig(content, format="png", dpi=110)
+    write_whole(work_dir / NAME, content.getbuffer())
     return work_dir / NAME
 
 
@@ -44,6 +49,11 @@ def joined(logs: Iterable[Path]) -> list[Record]:
         if later:
             records = [record for record in records if record["step"] < later[0]["step"]] + later
     return records
+
+
+def validated(work_dir: Path) -> set[int]:
+    """The steps at which a validation has been logged."""
+    return {int(record["step"]) for record in joined(work_dir.glob(LOGS)) if figures_of(record)}
 
 
 def _records(log: Path) -> Iterable[Record]:
@@ -123,8 +133,11 @@ def _points(records: Sequence[Record], key: str) -> tuple[list[float], list[floa
 
 def smooth(values: Sequence[float]) -> NDArray[np.float64]:
     """A moving mean with Gaussian weights: centred, so that it does not lag behind a falling curve."""
-    places = np.arange(len(values))
+    if not len(values):
+        return np.zeros(0)
     width = max(1.0, SMOOTHING * len(values))
-    weights = np.exp(-0.5 * ((places[:, None] - places[None, :]) / width) ** 2)
-    averages: NDArray[np.float64] = weights @ np.asarray(values, np.float64) / weights.sum(axis=1)
+    reach = math.ceil(REACH * width)
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    sums, totals = (np.convolve(each, weights)[reach : reach + len(values)] for each in (values, np.ones(len(values))))
+    averages: NDArray[np.float64] = sums / totals
     return averages

@@ -62,9 +62,10 @@ def schedule(recipe: Recipe) -> list[dict[str, Any]] | None:
     """The `param_scheduler` section: warm-up, then a half cosine to 0. None, a constant rate, for shorter trainings."""
     if recipe.iterations <= recipe.warmup:
         return None
-    cosine = {"begin": recipe.warmup, "end": recipe.iterations, "T_max": recipe.iterations - recipe.warmup}
+    warmup = recipe.warmup if recipe.warmup > 1 else 0  # of one iteration mmengine would never come to the full rate
+    cosine = {"begin": warmup, "end": recipe.iterations, "T_max": recipe.iterations - warmup}
     falling = {"type": "CosineAnnealingLR", "by_epoch": False, **cosine}
-    if recipe.warmup == 0:  # mmengine refuses a schedule without a step
+    if warmup == 0:  # mmengine refuses a schedule without a step
         return [falling]
-    rising = {"type": "LinearLR", "start_factor": WARMUP_FROM, "by_epoch": False, "begin": 0, "end": recipe.warmup}
+    rising = {"type": "LinearLR", "start_factor": WARMUP_FROM, "by_epoch": False, "begin": 0, "end": warmup}
     return [rising, falling]

@@ -100,7 +100,8 @@ class Recipe:
         is_sized, is_own = samples_of(config.task.kind).sized, config.train_dataset is not None
         size = config.preprocess.size if is_sized else None
         if is_own:
-            section = {"num_scenes": None, "val_interval": default_interval(section, iterations), **section}
+            defaults = {"num_scenes": None, "val_interval": default_interval(section, iterations)}
+            section |= {key: value for key, value in defaults.items() if section.get(key) is None}
         scenes = section.get("num_scenes", cls.num_scenes)
         if is_sized and size is None and (scenes is not None or "crop" not in section):
             raise InputError(
@@ -139,8 +140,13 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, as cards and checkpoints keep it; of what is for data of one's own alone, what is set."""
-        content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        content: dict[str, Any] = json.loads(json.dumps(asdict(self), default=_plain))
         return {key: value for key, value in content.items() if value is not None or key not in (*OWN_DATA, DATA)}
+
+
+def _plain(value: Any) -> Any:
+    """What a config may hold beside JSON's types: sets and paths."""
+    return sorted(value) if isinstance(value, set | frozenset) else str(value)
 
 
 def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -16,6 +16,8 @@ from torch import nn
 from pipeline.base.steps import BeginStep
 from pipeline.publishing.lock import locked
 from pipeline.training.best_weights import BestWeights
+from pipeline.training.curves import validated
+from pipeline.training.faults import in_one_line
 from pipeline.training.opencv_threads import one_opencv_thread
 from pipeline.training.optimization import optimization, schedule
 from pipeline.training.own_data import own_dataset
@@ -62,6 +64,20 @@ class RunInCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
         checkpoint["meta"][RUN_KEY] = self.so_far(checkpoint["meta"]["iter"]).to_dict()
 
 
+class MissedValidation(Hook):  # type: ignore[misc]  # mmengine is untyped
+    """Makes up for a validation that a stop cut off: mmengine writes a checkpoint before it, and goes on behind it."""
+
+    def __init__(self, interval: int | None) -> None:
+        self.interval = interval
+
+    def before_train(self, runner: Runner) -> None:
+        """Validates what a checkpoint has that a run goes on from, where no log has figures of it."""
+        done = runner.iter
+        due = done and (done == runner.max_iters or (self.interval is not None and done % self.interval == 0))
+        if due and done not in validated(Path(runner.work_dir)):
+            runner.val_loop.run()
+
+
 class TrainingRunner(Runner):  # type: ignore[misc]  # mmengine is untyped
     """mmengine's Runner, whose log goes to its file alone: the terminal has one line of progress."""
 
@@ -98,7 +114,6 @@ def train(
     work_dir.mkdir(parents=True, exist_ok=True)
     with locked(work_dir):
         if resume is None:
-            (work_dir / LAST).unlink(missing_ok=True)  # of an earlier run, which --resume must not take
             run = replace(run, backbone_sha256=backbone_sha256(config, recipe))
         record = RunInCheckpoint(run)
         validation = None if config.train_dataset is None else Validation(config)
@@ -114,7 +129,10 @@ def train(
             note=note,
             progress=progress,
         )
-        runner.train()
+        if resume is None:
+            (work_dir / LAST).unlink(missing_ok=True)  # of an earlier run, which --resume must not take
+        with in_one_line(recipe.batch_size):
+            runner.train()
         model = runner.model.model.cpu()
         if best is not None:
             best.load_into(model)
@@ -127,7 +145,7 @@ def _hooks(recipe: Recipe, best: BestWeights | None, progress: Progress | None) 
     """What happens at a validation, and what is shown."""
     hooks: list[Hook] = []
     if best is not None:
-        hooks.append(best)
+        hooks += [best, MissedValidation(recipe.val_interval)]
         if recipe.patience is not None:
             stop = EarlyStoppingHook(best.metric, rule="greater", min_delta=MIN_DELTA, patience=recipe.patience)
             stop.best_score = stop.best_score if best.best is None else best.best.figure

@@ -21,9 +21,12 @@ from pipeline.evaluation.plan import bound_plan, plan_evaluation
 from pipeline.evaluation.reference import reference_model
 from pipeline.evaluation.result_store import ResultStore
 from pipeline.evaluation.run_dataset import judge
+from pipeline.publishing.writable import writable
 from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.metrics import Metric
+
+PREFIX = ".validation-"
 
 
 class Validation:
@@ -47,17 +50,29 @@ class Validation:
         assert metric is not None  # check_recipe_data
         return metric
 
-    def figures(self, model: nn.Module) -> Mapping[str, float]:
-        """All figures of the metric, by name. The model is in eval mode then; what is random goes on unchanged."""
+    def figures(self, model: nn.Module, folder: Path) -> Mapping[str, float]:
+        """All figures of the metric, by name. The model is in eval mode then; what is random goes on unchanged.
+
+        The results are in a file in `folder` meanwhile. Raises InputError where there is no room for it.
+        """
         plan = bound_plan(self.plan, model)
         policy = default_policy(plan.config)
-        with TemporaryDirectory() as folder, _kept_randomness(), _without_log():
-            store = Path(folder) / "results.sqlite"
+        scratch = TemporaryDirectory(dir=folder, prefix=PREFIX)
+        with writable(folder), scratch as kept, _kept_randomness(), _without_log():
+            store = Path(kept) / "results.sqlite"
             earlier = ResultStore.prepare(store, {}, resume=False)
             reference = reference_model(plan.config, plan.task, model, policy, batch_size=1, device=get_device())
             with reference as image_model:
                 judged = judge(
-                    image_model, plan.dataset, self.metric, store, earlier, batch_size=1, hooks=(), launcher="none"
+                    image_model,
+                    plan.dataset,
+                    self.metric,
+                    store,
+                    earlier,
+                    batch_size=1,
+                    hooks=(),
+                    launcher="none",
+                    collect_dir=Path(kept) / "collected",
                 )
         return judged.figures
 
@@ -80,7 +95,7 @@ class ValidationLoop(BaseLoop):  # type: ignore[misc]  # mmengine is untyped
     def run(self) -> Mapping[str, float]:
         """Validates."""
         self.runner.call_hook("before_val")
-        figures = self.validation.figures(self.runner.model.model)
+        figures = self.validation.figures(self.runner.model.model, Path(self.runner.work_dir))
         self.runner.call_hook("after_val_epoch", metrics=figures)
         self.runner.call_hook("after_val")
         return figures

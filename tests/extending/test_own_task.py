@@ -125,12 +125,12 @@ def test_the_page_is_made_of_its_code() -> None:
         assert f"```python\n{code}```" in page, f"docs/extending.md lacks {file.name} as it is"
 
 
-def test_a_training_of_it_is_validated() -> None:
+def test_a_training_of_it_is_validated(tmp_path: Path) -> None:
     """A metric of the task alone says which keys an item's truth needs."""
     config = load_config(CONFIG)
     from brightness_proof import MeanLuma
 
-    assert Validation(config).figures(MeanLuma())["brightness/right"] > 95
+    assert Validation(config).figures(MeanLuma(), tmp_path)["brightness/right"] > 95
 
 
 def test_what_has_no_truth_of_it_cannot_be_validated() -> None:

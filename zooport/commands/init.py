@@ -15,7 +15,7 @@ EXAMPLES = """examples:
   zooport init my_file.py:Net --weights net.pth --size 256 512
   zooport init my-segformer
   zooport init --data annotations.json --images images --base faster-rcnn_r18-fpn_digits --out shapes.py
-  zooport init --data train.json --val val.json --images images --base configs/detection/yolov5n_digits.py
+  zooport init --data train.json --val val.json --images train --val-images val --base yolov5n_digits
   zooport init --data VOC2007 --base yolov5n_digits
   zooport init --data label_maps --images images --classes background road --base fcn_r18_digits
   zooport init --data flowers --base resnet18_digits
@@ -24,7 +24,7 @@ SOURCE is a model that was trained elsewhere: docs/own_model.md has its forms. N
 With --data the config trains a shipped model: docs/own_data.md. Without --val every fifth image is for validation."""
 SHOWN = 10  # classes, of those that the config has
 OF_MODEL: Mapping[str, Any] = {"weights": None, "task": None, "size": None, "arg": []}
-OF_DATA: Mapping[str, Any] = {"data": None, "images": None, "base": None, "val": None}
+OF_DATA: Mapping[str, Any] = {"data": None, "images": None, "base": None, "val": None, "val_images": None}
 
 
 def parser() -> Parser:
@@ -60,6 +60,7 @@ def parser() -> Parser:
     )
     data.add_argument("--base", metavar="CONFIG", help="the config to start from: a shipped one's name, or a file")
     data.add_argument("--val", type=Path, metavar="F", help="what to validate on, in the same layout")
+    data.add_argument("--val-images", type=Path, metavar="DIR", help="the folder of its images, if it is another")
     flags.add_argument(
         "--classes",
         nargs="+",
@@ -142,8 +143,9 @@ def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
     for flag, path in (("--data", options.data), ("--val", options.val)):
         if path is not None and not path.exists():
             raise InputError(f"{flag} {path}: no such file or folder; give COCO annotations, or a folder of your data")
-    if options.images is not None and not options.images.is_dir():
-        raise InputError(f"--images {options.images}: no such folder; give the folder of the images")
+    for flag, folder in (("--images", options.images), ("--val-images", options.val_images)):
+        if folder is not None and not folder.is_dir():
+            raise InputError(f"{flag} {folder}: no such folder; give the folder of the images")
     out = options.out or Path(f"{_data_name(options.data)}.py")
     check_out(out, (), force=options.force)
     from zoo.config import load_config
@@ -152,9 +154,17 @@ def _for_data(options: argparse.Namespace) -> Mapping[str, Any]:
     check_out(out, (base.path,), force=options.force)
     from pipeline.training.own_config import DataRequest, write_config
 
-    classes = tuple(options.classes)
     written = write_config(
-        DataRequest(base, options.data, out, options.images, options.val, classes, force=options.force)
+        DataRequest(
+            base,
+            options.data,
+            out,
+            images=options.images,
+            val=options.val,
+            val_images=options.val_images,
+            classes=tuple(options.classes),
+            force=options.force,
+        )
     )
     for note in written.notes:
         write_line(note)

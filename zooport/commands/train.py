@@ -189,5 +189,8 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
             stop.add_note("continue with --resume")
         raise
     finally:
-        if curves := write_curves(work_dir):
-            write_line(f"curves: {curves}")
+        try:
+            if curves := write_curves(work_dir):
+                write_line(f"curves: {curves}")
+        except (OSError, MemoryError) as error:  # the weights matter more
+            write_line(f"no curves: {error}")

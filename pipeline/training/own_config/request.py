@@ -10,7 +10,8 @@ from zoo.config import ModelConfig
 class DataRequest:
     """`base`: the config whose model is trained. `data`: a file or folder in one of the layouts. `out`: the config.
 
-    `images`: the folder of the images, where `data` has none. `val`: data of the same layout to be judged on.
+    `images`: the folder of the images, where `data` has none. `val`: data of the same layout to be judged on;
+    `val_images`: the folder of its images, where that is another.
     `classes`: names, where `data` has none. `force`: replace files, but never `base`, `data` or `val`.
     """
 
@@ -19,5 +20,10 @@ class DataRequest:
     out: Path
     images: Path | None = None
     val: Path | None = None
+    val_images: Path | None = None
     classes: tuple[str, ...] = ()
     force: bool = False
+
+    def images_of(self, data: Path) -> Path | None:
+        """The folder of the images of `data`, which is the request's or its `val`."""
+        return self.val_images if data == self.val and self.val_images is not None else self.images

@@ -1,6 +1,7 @@
 """The curves: joined where a run was resumed, smooth, and drawn."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,13 @@ def test_every_loss_is_drawn_and_named() -> None:
 def test_odd_values_are_drawn_as_far_as_they_go(odd: dict[str, Any], tmp_path: Path) -> None:
     log(tmp_path, "20260101_000000", range(10, 20, 10), **{"loss": 1.0, **odd})
     assert write_curves(tmp_path) is not None
+
+
+def test_smoothing_of_a_long_training_takes_no_square_of_it() -> None:
+    tracemalloc.start()
+    smooth([1.0] * 20_000)
+    assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    tracemalloc.stop()
 
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200)

@@ -44,6 +44,7 @@ def test_a_layer_with_two_names_is_learned_once() -> None:
     ("warmup", "iterations", "spans"),
     [
         (3, 10, {"LinearLR": (0, 3), "CosineAnnealingLR": (3, 10)}),
+        (1, 10, {"CosineAnnealingLR": (0, 10)}),
         (0, 10, {"CosineAnnealingLR": (0, 10)}),
         (10, 10, {}),
         (11, 10, {}),

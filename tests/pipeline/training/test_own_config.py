@@ -2,6 +2,7 @@
 
 import ast
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,17 @@ class TestTheConfig:
         written = init(data, val=val)
         assert written.annotations == (data, val)
         assert written.images == (10, 2)
+        others = tmp_path / "val"
+        others.mkdir()
+        for image in images:
+            shutil.copy(data.parent / "images" / image["file_name"], others)
+        written = init(data, val=val, val_images=others, force=True)
+        config = load_config(written.path)
+        assert config.train_dataset is not None
+        assert config.dataset is not None
+        assert [Path(section["images"]).name for section in (config.train_dataset, config.dataset)] == ["images", "val"]
+        with pytest.raises(InputError, match="--val-images .*: of --val with --images; leave the flag out"):
+            init(data, val_images=others, force=True)
 
     @given(
         st.dictionaries(

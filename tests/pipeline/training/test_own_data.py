@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,6 +100,64 @@ def test_an_interrupted_training_goes_on_and_keeps_what_was_better(tmp_path: Pat
         assert BestWeights("classification/top1", tmp_path / "work", RunInCheckpoint(other).so_far).best is None
 
 
+@pytest.mark.parametrize("interval", [2, 4])
+def test_a_validation_that_was_cut_off_is_made_up_for(
+    interval: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_classifier(tmp_path, more=f"val_interval={interval}")
+    figures = Validation.figures
+    calls = []
+
+    def stopped(validation: Validation, model: nn.Module, folder: Path) -> Mapping[str, float]:
+        calls.append(1)
+        if len(calls) == 4 // interval:
+            raise KeyboardInterrupt
+        return figures(validation, model, folder)
+
+    monkeypatch.setattr(Validation, "figures", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        started(path)
+    monkeypatch.undo()
+    _, recipe = config_and_recipe(path)
+    checkpoint = last_checkpoint(tmp_path / "work")
+    assert read_run(checkpoint).iterations == 4
+    for _ in range(2):  # the second time nothing is left to do
+        run = resume_run(begin_run(path, recipe, amp=False), read_run(checkpoint), seed=None)
+        _, run, (note,) = started(path, run=run, resume=checkpoint)
+        assert " of 4" in note
+    logs = sorted((tmp_path / "work").glob("*/vis_data/scalars.json"))
+    records = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
+    steps = [record["step"] for record in records if "classification/top1" in record]
+    assert steps == list(range(interval, 5, interval))
+
+
+def test_a_start_that_fails_leaves_what_an_earlier_run_goes_on_from(tmp_path: Path) -> None:
+    path = write_classifier(tmp_path)
+    started(path)
+    before = last_checkpoint(tmp_path / "work")
+    with pytest.raises(InputError, match="no such file"):
+        started(write_classifier(tmp_path, more="load_from='gone.pth'"))
+    assert last_checkpoint(tmp_path / "work") == before
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), "train.batch_size 4: the GPU has not enough memory"),
+        (ValueError("Expected more than 1 value per channel when training"), "train.batch_size 4: batch norm needs 2"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_one_line(
+    error: Exception, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pipeline.training.trainable.Trainable.forward", failing)
+    with pytest.raises(InputError, match=message):
+        started(write_classifier(tmp_path))
+
+
 def test_a_figure_that_is_no_number_is_not_the_best(tmp_path: Path) -> None:
     _, recipe = config_and_recipe(write_classifier(tmp_path))
     run = begin_run(tmp_path / "classifier.py", recipe, amp=False)
@@ -154,7 +213,7 @@ def test_validation_changes_nothing_that_is_random_and_no_log(tmp_path: Path) ->
         np.random.seed(3)  # noqa: NPY002 - mmengine seeds the old one
         before = logging.root.manager.disable
         if validates:
-            assert "classification/top1" in Validation(config).figures(model)
+            assert "classification/top1" in Validation(config).figures(model, tmp_path)
         drawn.append((torch.rand(1).item(), random.random(), np.random.rand()))  # noqa: NPY002 - as above
     assert drawn[0] == drawn[1]
     assert logging.root.manager.disable == before

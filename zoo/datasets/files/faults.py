@@ -11,6 +11,8 @@ SHOWN = 10
 
 Line = int | Callable[[], int] | None
 """A line number, 1 and up; or how to find it, called for the faults that are shown alone; or None for a whole file."""
+Message = str | Callable[[], str]
+"""What is wrong; or how to say it, called for the faults that are shown alone: to find the nearest name takes long."""
 
 
 class Fault(NamedTuple):
@@ -18,12 +20,17 @@ class Fault(NamedTuple):
 
     path: Path
     line: Line
-    message: str
+    message: Message
 
     def __str__(self) -> str:
         line = self.line() if callable(self.line) else self.line
         where = str(self.path) if line is None else f"{self.path}, line {line}"
-        return f"{where}: {self.message}"
+        return f"{where}: {self.message() if callable(self.message) else self.message}"
+
+
+def _nearest_beside(gone: Path) -> str:
+    siblings = sorted(entry.name for entry in gone.parent.iterdir())
+    return f"; {nearest(gone.name, siblings)}" if siblings else ""
 
 
 class Faults:
@@ -36,7 +43,7 @@ class Faults:
     def __len__(self) -> int:
         return len(self._found)
 
-    def add(self, path: Path, message: str, line: Line = None) -> None:
+    def add(self, path: Path, message: Message, line: Line = None) -> None:
         """Collects one."""
         self._found.append(Fault(path, line, message))
 
@@ -53,9 +60,7 @@ class Faults:
         if gone.exists():
             self.add(gone, f"this is a {'folder' if gone.is_dir() else 'file'}, expected a {wanted}")
             return
-        siblings = sorted(entry.name for entry in gone.parent.iterdir())
-        hint = whereabouts(path) or (f"; {nearest(gone.name, siblings)}" if siblings else "")
-        self.add(gone, f"no such {wanted}{hint}")
+        self.add(gone, lambda: f"no such {wanted}{whereabouts(path) or _nearest_beside(gone)}")
 
     def raise_any(self) -> None:
         """Raises InputError where there are faults: the first ten of them, and how many more."""

@@ -30,11 +30,10 @@ def check_header(
         faults.add(path, str(error))
         return None
     if size is not None and header.size != size:
-        faults.add(
-            named_in or path,
-            f"{name}the file is {format_pixel_size(header.size)}, expected {format_pixel_size(size)}",
-            line,
-        )
+        turned = header.turned and header.size[::-1] == size
+        cure = "; its orientation tag turns it, and with a truth pixels are taken as stored: save the file upright"
+        found, expected = format_pixel_size(header.size), format_pixel_size(size)
+        faults.add(named_in or path, f"{name}the file is {found}, expected {expected}{cure if turned else ''}", line)
         return None
     return header
 

@@ -1,6 +1,7 @@
 """A text file that says which images of a data set count, one in each line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from zoo.datasets.files.faults import Faults
@@ -21,8 +22,14 @@ def listed(names: Iterable[str], only: str | Path | None, faults: Faults) -> lis
     if text is None:
         return []
     wanted = {line.strip(): number for number, line in enumerate(text.splitlines(), 1) if line.strip()}
-    for name in wanted.keys() - set(known):
-        faults.add(path, f'no image "{name}"; {nearest(name, known)}', wanted[name])
+    there = set(known)
+    for name, line in wanted.items():
+        if name not in there:
+            faults.add(path, partial(_no_image, name, known), line)
     if not wanted:
         faults.add(path, "no images, expected the name of one in each line")
     return [name for name in known if name in wanted]
+
+
+def _no_image(name: str, known: Sequence[str]) -> str:
+    return f'no image "{name}"; {nearest(name, known)}'

@@ -38,7 +38,7 @@ class LabelMapFolder(Layout):
 
     def section(self, request: DataRequest, data: Path, kind: str) -> Section:
         """Both folders."""
-        return {"type": kind, "images": request.images, "label_maps": data}
+        return {"type": kind, "images": request.images_of(data), "label_maps": data}
 
     def name(self, whole: Section, dataset: EvaluationDataset, place: int) -> str:
         """The path of the image in its folder, without suffix."""

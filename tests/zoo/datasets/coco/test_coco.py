@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from pycocotools import mask as coco_mask
 
 from tests.zoo.datasets.layouts import ANIMALS, annotation, coco_content, image_record, write_coco, write_image
@@ -47,6 +48,16 @@ def test_an_image_without_objects(tmp_path: Path) -> None:
     assert item["image"].shape == (25, 50, 3)
     assert (item["image_id"], item["boxes"].shape, item["masks"]) == (7, (0, 4), [])
     assert item["labels"].shape == item["areas"].shape == item["iscrowd"].shape == (0,)
+
+
+def test_the_tag_of_a_photograph_that_was_labelled_upright_is_named(tmp_path: Path) -> None:
+    arguments = write_coco(tmp_path, coco_content())
+    tag = Image.Exif()
+    tag[0x0112] = 6
+    Image.new("RGB", (30, 40)).save(tmp_path / "images" / "42.jpg", exif=tag)
+    message = "the file is 30x40, expected 40x30; its orientation tag turns it, and with a truth pixels are taken as st"
+    with pytest.raises(InputError, match=message):
+        CocoDetection(**arguments, classes=ANIMALS)
 
 
 def test_indices_past_the_end_and_from_it(tmp_path: Path) -> None:
