@@ -1,7 +1,7 @@
 """What the data preprocessor does to the loaded images of a test: order of the channels, mean and std, padding."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zoo.codebases.config import PREPROCESSOR, CodebaseConfig
@@ -28,13 +28,22 @@ READ = ("mean", "std", "bgr_to_rgb", "rgb_to_bgr", *PADDINGS, "pad_size_divisor"
 
 @dataclass(frozen=True)
 class Preprocessor:
-    """Of the scale 0..255, in the model's order of channels; `padding`: what its own padding is before normalising."""
+    """Of the scale 0..255, in the model's order of channels.
+
+    `padding`: what its own padding is before the normalisation, RGB.
+    """
 
     mean: tuple[float, ...] | None
     std: tuple[float, ...] | None
     order: str
     divisor: int = 1
     padding: tuple[float, ...] | None = None
+
+    def of_normalized(self, values: Sequence[float]) -> tuple[float, ...]:
+        """Normalised values, in the model's order of channels, as they are before: RGB."""
+        mean, std = self.mean or (0.0,) * CHANNELS, self.std or (1.0,) * CHANNELS
+        before = tuple(value * s + m for value, m, s in zip(values, mean, std, strict=True))
+        return before if self.order == "rgb" else before[::-1]
 
 
 def preprocessor_of(config: CodebaseConfig, transformed: Mapping[str, Any]) -> Preprocessor:
@@ -44,6 +53,11 @@ def preprocessor_of(config: CodebaseConfig, transformed: Mapping[str, Any]) -> P
     check_keys(fields, (*READ, *NOT_IN_TESTS), where, WRITE)
     if transformed and fields.get("mean") is not None:
         raise InputError(f"{where}: mean is there, and the test pipeline normalises as well; leave one of them out")
+    if transformed and fields.get("bgr_to_rgb"):
+        raise InputError(
+            f"{where}: bgr_to_rgb is True, and the Normalize of the test pipeline says the order of the channels; "
+            "leave one of them out"
+        )
     if fields.get("rgb_to_bgr"):
         raise refusal(where, "rgb_to_bgr", True, "False: images are read as BGR")
     normalization = transformed or fields
@@ -53,9 +67,8 @@ def preprocessor_of(config: CodebaseConfig, transformed: Mapping[str, Any]) -> P
     check_keys(test, ("size_divisor",), f"{where}: test_cfg", WRITE)
     divisor = read(test, "size_divisor", COUNT, f"{where}: test_cfg", batch_divisor(config))
     value = next((found for key in PADDINGS if (found := read(fields, key, NUMBER, where, 0))), 0)
-    zeros, ones = (0.0,) * CHANNELS, (1.0,) * CHANNELS
-    padding = tuple(value * s + m for m, s in zip(mean or zeros, std or ones, strict=True))
-    return Preprocessor(mean, std, order, divisor, padding if order == "rgb" else padding[::-1])
+    result = Preprocessor(mean, std, order, divisor)
+    return replace(result, padding=result.of_normalized((value,) * CHANNELS))
 
 
 def batch_divisor(config: CodebaseConfig) -> int:

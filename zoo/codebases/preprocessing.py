@@ -48,7 +48,9 @@ def _section(steps: Steps, after: Preprocessor, where: str) -> dict[str, Any]:
         section["size_divisor"] = steps.divisor if steps.divisor > 1 else after.divisor
     elif any(side % after.divisor for side in section["size"]):
         raise InputError(f"{where}: its size is no multiple of the data preprocessor's {after.divisor}; make it one")
-    padding = steps.padding[::-1] if pads_first and steps.padding is not None else after.padding
+    padding = after.padding
+    if pads_first and steps.padding is not None:
+        padding = after.of_normalized(steps.padding) if steps.pads_normalized else steps.padding[::-1]
     if section["resize"] != "stretch" and padding is not None and (pads_first or after.divisor > 1):
         section["pad_value"] = _padding(padding)
     mean, std = after.mean or (0.0,) * 3, after.std or (1.0,) * 3  # the model takes 0..255 where nothing is said

@@ -18,7 +18,8 @@ class Steps:
     """What the transforms have said so far.
 
     `scale`: (width, height) as mmcv has it, None for images at their own size. `padded`: (height, width) that a Pad
-    asks for. `divisor`: of the sides of the padded image. `padding`: a byte for each channel of the loaded BGR image.
+    asks for. `divisor`: of the sides of the padded image. `padding`: a byte for each channel of the loaded BGR image;
+    a normalised value, where `pads_normalized`, for each channel of what a Normalize before it has made.
     `normalization`: of a transform Normalize: mean, std, and whether it turns BGR into RGB.
     """
 
@@ -28,6 +29,7 @@ class Steps:
     padded: tuple[int, int] | None = None
     divisor: int = 1
     padding: tuple[float, ...] | None = None
+    pads_normalized: bool = False
     normalization: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -77,6 +79,7 @@ def _pad(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
     if options.get("padding_mode", "constant") != "constant":
         raise refusal(where, "padding_mode", options["padding_mode"], "'constant'")
     values = _padding(options, where)
+    steps = replace(steps, pads_normalized=bool(steps.normalization))
     if options.get("pad_to_square"):
         if steps.scale is None or not steps.keeps_ratio or steps.scale[0] != steps.scale[1]:
             raise InputError(f"{where} to a square of the image's own size, after no Resize to a square; {WRITE}")

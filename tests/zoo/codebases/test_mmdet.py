@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -76,6 +77,25 @@ def test_the_model_stays_as_it_is_and_normalises_by_itself() -> None:
 )
 def test_an_image_ends_where_its_tensor_ends_if_the_data_preprocessor_pads_nothing(transforms: list[Any]) -> None:
     assert translated(content(pipeline=transforms)).content["export"] == {"inputs": {"batch": (1, 2, 4)}}
+
+
+@pytest.mark.parametrize("to_rgb", [True, False])
+def test_what_a_transform_normalises_the_model_does(to_rgb: bool) -> None:
+    config = content()
+    fields = config["model"]["data_preprocessor"]
+    mean, std = fields["mean"], fields["std"]
+    normalize = {"type": "Normalize", "mean": mean, "std": std, "to_rgb": to_rgb}
+    other = content(pipeline=[*PIPELINE[:2], normalize, *PIPELINE[2:]])
+    other["model"]["data_preprocessor"] = {
+        key: value for key, value in fields.items() if key not in ("mean", "std", "bgr_to_rgb")
+    }
+    config["model"]["data_preprocessor"] = {**fields, "bgr_to_rgb": to_rgb}
+    found, expected = translated(other).content, translated(config).content
+    ours, theirs = (one["model"]["config"].pop("data_preprocessor") for one in (found, expected))
+    assert found == expected
+    values = [(one.pop("mean"), one.pop("std")) for one in (ours, theirs)]
+    assert ours == theirs
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-9)
 
 
 def test_a_preprocessor_beside_the_model_is_the_models() -> None:

@@ -96,6 +96,17 @@ def test_padding_before_the_normalisation() -> None:
 def test_a_transform_that_normalises() -> None:
     normalize = {"type": "Normalize", "mean": MEAN, "std": [58.395, 57.12, 57.375], "to_rgb": True}
     assert section(normalize, preprocessor={"type": "SegDataPreProcessor"}) == section()
+    with pytest.raises(InputError, match="bgr_to_rgb is True, and the Normalize of the test pipeline says the order"):
+        section(normalize, preprocessor={"type": "SegDataPreProcessor", "bgr_to_rgb": True})
+
+
+@pytest.mark.parametrize("to_rgb", [True, False])
+def test_padding_by_a_transform_after_one_that_normalises(to_rgb: bool) -> None:
+    normalize = {"type": "Normalize", "mean": MEAN, "std": [10.0, 20.0, 30.0], "to_rgb": to_rgb}
+    pad = {"type": "Pad", "size_divisor": 32, "pad_val": (0, 0, 1)}
+    padded = section(normalize, pad, preprocessor={"type": "SegDataPreProcessor"})
+    values = (MEAN[0], MEAN[1], MEAN[2] + 30)
+    assert padded["pad_value"] == (values if to_rgb else values[::-1])
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.data_preprocessor import batch_divisor
 from zoo.codebases.mmdet.datasets import category_ids, dataset_sections
 from zoo.codebases.mmdet.tasks import DETECTION, IMAGE_MASKS, task_of
-from zoo.codebases.preprocessing import preprocess_of
+from zoo.codebases.preprocessing import BYTES, preprocess_of
 from zoo.codebases.values import COUNT, SECTION, read
 from zoo.errors import InputError
 
 BATCH = (1, 2, 4)
-PAD = "Pad"
+PAD, NORMALIZE = "Pad", "Normalize"
 IN_THE_MODEL = ("mean", "std", "channel_order")
 """Of `preprocess`: the model's data_preprocessor does it."""
 MODELS = {IMAGE_MASKS: "MmdetInstanceSegmentor"}
@@ -32,10 +32,11 @@ class Mmdet(Codebase):
     def translate(self, config: CodebaseConfig) -> Translation:
         """The section `model` as it is, but for what a training alone needs."""
         model = {key: value for key, value in config.model.items() if key not in ("train_cfg", "data_preprocessor")}
-        model = {**model, "train_cfg": None, "data_preprocessor": dict(config.preprocessor)}
+        whole = preprocess_of(config)
+        model = {**model, "train_cfg": None, "data_preprocessor": _preprocessor(config, whole)}
         task = task_of(config)
         has_masks = task["type"] != DETECTION
-        preprocess = {key: value for key, value in preprocess_of(config).items() if key not in IN_THE_MODEL}
+        preprocess = {key: value for key, value in whole.items() if key not in IN_THE_MODEL}
         content: dict[str, Any] = {
             "model": {"type": MODELS.get(task["type"], "MmdetDetector"), "config": model},
             "task": task,
@@ -48,6 +49,15 @@ class Mmdet(Codebase):
         backbone = read(model, "backbone", SECTION, f"{config.path}: model", {})
         what = f"{type_name(config.model.get('type'))} on {type_name(backbone.get('type', 'a backbone'))}"
         return Translation(what, content | sections, count, category_ids(config, count), notes)
+
+
+def _preprocessor(config: CodebaseConfig, preprocess: Mapping[str, Any]) -> dict[str, Any]:
+    """The model's own, which also does what a transform Normalize would have done before it."""
+    if not any(type_name(transform.get("type")) == NORMALIZE for transform in config.pipeline):
+        return dict(config.preprocessor)
+    in_rgb = preprocess.get("channel_order", "rgb") == "rgb"
+    mean, std = (tuple(BYTES * value for value in preprocess[key]) for key in ("mean", "std"))
+    return {**config.preprocessor, "mean": mean, "std": std, "bgr_to_rgb": in_rgb}
 
 
 def _ends(config: CodebaseConfig, preprocess: Mapping[str, Any], task: Mapping[str, Any]) -> dict[str, bool]:
