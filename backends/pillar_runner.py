@@ -1,23 +1,20 @@
 """Points through a file that takes pillars: the host puts the points into them, and counts those that find no slot."""
 
-import logging
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 
-from backends.runner import Array, Runner
+from backends.runner import Array, HostRunner, Runner
 from backends.voxeliser import voxelised
 from zoo.input_kinds.points.kind import NUM_POINTS, POINTS
+from zoo.notices import notice
 from zoo.pillars import Pillars
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
 
-LOGGER = logging.getLogger(__name__)
 
-
-class PillarRunner(Runner):
+class PillarRunner(HostRunner):
     """points, num_points -> the outputs of `pillar_runner`, which takes voxels, counts and cells.
 
-    `cut_points`: how many points of all runs found no slot; a warning is logged the first time that it happens.
+    `cut_points`: how many points of all runs found no slot; the first time there is a notice.
     """
 
     def __init__(
@@ -28,17 +25,17 @@ class PillarRunner(Runner):
         outputs: Iterable[TensorSpec],
         axes: Mapping[str, AxisRange] | None = None,
     ) -> None:
-        super().__init__(inputs, outputs, axes)
+        super().__init__(pillar_runner, inputs, outputs, axes)
         self.pillar_runner = pillar_runner
         self.pillars = pillars
         self.cut_points = 0
-        self._lock = threading.Lock()
 
     def _run(self, arrays: Mapping[str, Array]) -> Sequence[Array]:
-        made = voxelised(arrays[POINTS.name], arrays[NUM_POINTS.name], self.pillars)
-        if made.cut:
-            self._report(made.cut, int(arrays[NUM_POINTS.name].sum()))
-        outputs = self.pillar_runner.run(made.arrays)
+        with self._running():
+            made = voxelised(arrays[POINTS.name], arrays[NUM_POINTS.name], self.pillars)
+            if made.cut:
+                self._report(made.cut, int(arrays[NUM_POINTS.name].sum()))
+            outputs = self.pillar_runner.run(made.arrays)
         return [outputs[spec.name] for spec in self.outputs]
 
     def _report(self, cut: int, points: int) -> None:
@@ -46,11 +43,7 @@ class PillarRunner(Runner):
             first = not self.cut_points
             self.cut_points += cut
         if first:
-            LOGGER.warning(
-                "%d of %d points were left out: this deployment keeps %d points of a pillar, and up to %d pillars; "
-                "deploy it with a larger export.level_options",
-                *(cut, points, self.pillars.slots, self.pillars.count.max),
+            notice(
+                f"{cut} of {points} points were left out: this deployment keeps {self.pillars.slots} points of a "
+                f"pillar, and up to {self.pillars.count.max} pillars; deploy it with a larger export.level_options"
             )
-
-    def _release(self) -> None:
-        self.pillar_runner.close()

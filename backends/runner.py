@@ -1,7 +1,9 @@
 """One built model: named arrays in, named arrays out."""
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
@@ -92,6 +94,40 @@ class Runner(ABC):
     @abstractmethod
     def _release(self) -> None:
         """Let go of what the runner holds."""
+
+
+class HostRunner(Runner):
+    """A runner that does a part of the work on the host, and the rest by another runner, `inner`, which it owns."""
+
+    def __init__(
+        self,
+        inner: Runner,
+        inputs: Iterable[TensorSpec],
+        outputs: Iterable[TensorSpec],
+        axes: Mapping[str, AxisRange] | None = None,
+    ) -> None:
+        super().__init__(inputs, outputs, axes)
+        self._inner = inner
+        self._lock = threading.Lock()
+        self._under_way = 0
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        """Work for which a close in between must not take the other runner away."""
+        with self._lock:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
+            if self._closed:
+                self._release()
+
+    def _release(self) -> None:
+        with self._lock:
+            if not self._under_way:
+                self._inner.close()
 
 
 def in_float32(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -4,16 +4,14 @@ What is in memory beside the image and its label map: one strip of logits, as hi
 and one batch of windows. Logits are joined in the output itself.
 """
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backends.runner import Array, Runner
+from backends.runner import Array, HostRunner, Runner
 from zoo.input_specs import IMAGES
 from zoo.preprocess import CHANNELS
 from zoo.progress import Progress
@@ -33,7 +31,7 @@ class Source(Protocol):
         """Write the tensor from (top, left) on into `out` float32 [3, h, w]."""
 
 
-class SlideRunner(Runner):
+class SlideRunner(HostRunner):
     """The whole image through a runner of windows: images [N, 3, H, W] -> logits [N, C, H, W], or label_map [N, H, W].
 
     `window_runner` takes `images` float32 [n, 3, *windows.crop_size], n up to `windows.batch`, and gives `logits` of
@@ -50,12 +48,10 @@ class SlideRunner(Runner):
         *,
         progress: Progress | None = None,
     ) -> None:
-        super().__init__(inputs, outputs, axes)
+        super().__init__(window_runner, inputs, outputs, axes)
         self.window_runner = window_runner
         self.windows = windows
         self._progress = progress
-        self._lock = threading.Lock()
-        self._under_way = 0
 
     def run_source(self, source: Source, size: tuple[int, int]) -> dict[str, Array]:
         """The outputs by name for the one image of `size` (H, W) that `source` holds. Raises as `run` does."""
@@ -70,24 +66,6 @@ class SlideRunner(Runner):
         images = arrays[IMAGES.name]
         with self._running():
             return [np.stack([self._joined(_Tensor(image), image.shape[1:]) for image in images])]
-
-    @contextmanager
-    def _running(self) -> Iterator[None]:
-        """Several runs of the windows' model, which a close in between must not take away."""
-        with self._lock:
-            self._under_way += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._under_way -= 1
-            if self._closed:
-                self._release()
-
-    def _release(self) -> None:
-        with self._lock:
-            if not self._under_way:
-                self.window_runner.close()
 
     def _joined(self, source: Source, size: tuple[int, int]) -> Array:
         """The output of one image, without its batch axis."""

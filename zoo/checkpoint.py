@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
+from zoo.notices import notice
 from zoo.shared_tensors import with_other_names
 from zoo.shipped import whereabouts
 from zoo.state_fit import COUNTER, check_dtypes, check_fits
@@ -115,10 +116,9 @@ def read_state(path: Path) -> Mapping[str, Tensor]:
     for key in NESTED_KEYS:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
             if (averaged := key + AVERAGED) in content:
-                logger.warning(
-                    'checkpoint %s: "%s" is read, and not the averaged weights, "%s"; for those, save them alone: '
-                    "torch.save(checkpoint[%r], FILE)",
-                    *(path, key, averaged, averaged),
+                notice(
+                    f'checkpoint {path}: "{key}" is read, and not the averaged weights, "{averaged}"; for those, save '
+                    f'them alone: torch.save(checkpoint["{averaged}"], FILE)'
                 )
             content = content[key]
     if not isinstance(content, Mapping):

@@ -25,14 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from zooport.exit_codes import INTERRUPTED, USER_ERROR
     from zooport.verbs import run_verb
 
+    code = 0
     try:
         code = run_verb(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:  # before the verb's own code runs
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
+    except OSError as error:  # a reader that is gone, or a disk that is full
         drop_output()
-        print(f"error: {UNREAD}", file=sys.stderr)
-        return USER_ERROR
+        reason = UNREAD if isinstance(error, BrokenPipeError) else f"standard output: {error.strerror}"
+        print(f"error: {reason}", file=sys.stderr)
+        return code or USER_ERROR
     return code

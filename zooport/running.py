@@ -19,11 +19,12 @@ from typing import Any, NoReturn
 
 from zoo.errors import InputError, ZooportError
 from zoo.files.writing import write_whole
+from zoo.notices import heard
 from zoo.own_code import place_of, reason_of
 from zoo.printable import printable
 from zooport.exit_codes import GOOD, INTERRUPTED, OUR_FAULT, UNAVAILABLE, USER_ERROR
 from zooport.parser import Parser
-from zooport.standard_output import UNREAD, drop_output
+from zooport.standard_output import UNREAD, drop_unwritable
 from zooport.writable import check_writable
 
 STANDARD_OUTPUT = Path("-")  # of --json
@@ -73,24 +74,23 @@ def run_tool(
         options = parser.parse_args(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
+    warned: list[str] = []
     try:
-        with _terminable(), _quiet(verbose=options.verbose):
+        with _terminable(), _quiet(verbose=options.verbose), _noticed(warned, quiet=options.quiet):
             _check_json(options.json)
             with _screen(options):
                 content = body(options)
-            _write_json(options.json, {"exit_code": GOOD, **content})
+            _write_json(options.json, {"exit_code": GOOD, **content}, warned)
             sys.stdout.flush()
     except KeyboardInterrupt as error:
-        return _report(_noted("interrupted", error), INTERRUPTED, options, data_of(error))
+        return _report(_noted("interrupted", error), INTERRUPTED, options, data_of(error), warned)
     except (ZooportError, OSError) as error:
-        message = str(error)
-        if isinstance(error, BrokenPipeError):
-            drop_output()
-            message = UNREAD
+        message = UNREAD if isinstance(error, BrokenPipeError) else str(error)
+        drop_unwritable()
         code = getattr(error, "exit_code", USER_ERROR)
-        return _report(_noted(message, error), code, options, data_of(error))
+        return _report(_noted(message, error), code, options, data_of(error), warned)
     except BaseException as error:  # noqa: BLE001 - the last line of defence, also against an exit that nobody asked for
-        return _unforeseen(error, options)
+        return _unforeseen(error, options, warned)
     return GOOD
 
 
@@ -109,18 +109,18 @@ def _noted(message: str, error: BaseException) -> str:
     return "; ".join([message, *getattr(error, "__notes__", ())])
 
 
-def _unforeseen(error: BaseException, options: argparse.Namespace) -> int:
+def _unforeseen(error: BaseException, options: argparse.Namespace, warned: Sequence[str]) -> int:
     """A library that is not there, else a fault of the user's own model, data set or metric, else one of ours."""
     if isinstance(error, ImportError) and (lack := _lack(error)):
-        return _report(_noted(lack, error), UNAVAILABLE, options, data_of(error))
+        return _report(_noted(lack, error), UNAVAILABLE, options, data_of(error), warned)
     if place_of(error) is not None:
         what = "your code ends the program" if isinstance(error, SystemExit) else "your code fails"
         message = f"{what}: {reason_of(error)}; correct it, -v shows the calls"
-        return _report(_noted(message, error), USER_ERROR, options, data_of(error))
+        return _report(_noted(message, error), USER_ERROR, options, data_of(error), warned)
     _show_traceback()
     options.verbose = False
     fault = f"this is a fault of zooport, not yours: {type(error).__name__}: {error}"
-    return _report(_noted(fault, error), OUR_FAULT, options, data_of(error))
+    return _report(_noted(fault, error), OUR_FAULT, options, data_of(error), warned)
 
 
 def _lack(error: ImportError) -> str | None:
@@ -144,12 +144,14 @@ def _package(library: str) -> str | None:
     return next((package for package, names in LIBRARIES.items() if library in names), None)
 
 
-def _report(message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any]) -> int:
+def _report(
+    message: str, code: int, options: argparse.Namespace, data: Mapping[str, Any], warned: Sequence[str]
+) -> int:
     if options.verbose:
         _show_traceback()
     print(printable(f"error: {message}" if code != INTERRUPTED else message), file=sys.stderr)
     with contextlib.suppress(InputError):  # one error is enough
-        _write_json(options.json, {"exit_code": code, "error": message, **data})
+        _write_json(options.json, {"exit_code": code, "error": message, **data}, warned)
     return code
 
 
@@ -164,12 +166,16 @@ def _check_json(path: Path | None) -> None:
         return
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise InputError(f"--json {path}: not a file in an existing folder; give one")
+    if path.exists() and not path.is_file():  # a pipe, or a device
+        return
     check_writable(path.absolute().parent, f"--json {path}", "give another file")
 
 
-def _write_json(path: Path | None, content: Mapping[str, Any]) -> None:
+def _write_json(path: Path | None, content: Mapping[str, Any], warned: Sequence[str]) -> None:
     if path is None:
         return
+    if warned:
+        content = {**content, "warnings": list(warned)}
     text = json.dumps(content, indent=2, sort_keys=True) + "\n"
     if path == STANDARD_OUTPUT:
         sys.stdout.write(text)
@@ -202,7 +208,8 @@ def _terminable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _interrupt) for number in ENDING}
+    heeded = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]  # nohup has SIGHUP ignored
+    before = {number: signal.signal(number, _interrupt) for number in heeded}
     try:
         yield
     finally:
@@ -212,6 +219,20 @@ def _terminable() -> Iterator[None]:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
+
+
+@contextmanager
+def _noticed(warned: list[str], *, quiet: bool) -> Iterator[None]:
+    """Notices go to standard error, each once, and into `warned`."""
+
+    def warn(message: str) -> None:
+        if message not in warned:
+            warned.append(message)
+            if not quiet:
+                print(printable(f"warning: {message}"), file=sys.stderr)
+
+    with heard(warn):
+        yield
 
 
 @contextmanager

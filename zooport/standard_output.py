@@ -15,6 +15,14 @@ def open_closed_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - until the end of the process
 
 
+def drop_unwritable() -> None:
+    """What standard output does not take, because its reader is gone or its disk is full, goes nowhere."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop_output()
+
+
 def drop_output() -> None:
     """What is still to be printed goes nowhere: Python would try again at its end, and complain."""
     try:

@@ -2,7 +2,6 @@
 
 import hashlib
 import inspect
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -18,13 +17,13 @@ from backends.openvino.compiling import Settings, compiled
 from backends.openvino.free_inputs import with_free_inputs
 from backends.openvino.runner import OpenVINORunner
 from zoo.errors import InputError
+from zoo.installed_versions import installed_versions
 from zoo.manifest import ONNX_FILE, Manifest
+from zoo.notices import notice
 from zoo.opened_file import OpenedFile
 from zoo.opened_folder import OpenedFolder
 from zoo.target import AxisRange
 from zoo.tensor_spec import TensorSpec
-
-logger = logging.getLogger(__name__)
 
 
 def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions) -> OpenVINORunner:
@@ -35,7 +34,7 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
         device, manifest.precision["stored"], options.call_threads(manifest), workers=options.workers or 1
     )
     if threads is not None and device != "cpu":
-        logger.warning("%s: threads=%d has no effect on device %s; leave it out", folder.path, threads, device)
+        notice(f"{folder.path}: threads={threads} has no effect on device {device}; leave it out")
     file = folder.file(ONNX_FILE)
     external = {name: folder.file(listed_name(name)) for name in external_files(file, manifest.files)}
     kept = None
@@ -66,7 +65,10 @@ def open_file(
 @cache
 def code_sha256() -> str:
     """Of the code that changes a model before it is compiled: what another zooport compiled is compiled again."""
-    sources = (inspect.getsource(module) for module in (free_inputs, quantised))
+    try:
+        sources = [inspect.getsource(module) for module in (free_inputs, quantised)]
+    except OSError:  # of compiled modules alone there are none
+        sources = [repr(installed_versions(("zooport",)))]
     return hashlib.sha256("".join(sources).encode()).hexdigest()
 
 

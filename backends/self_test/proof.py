@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zoo.manifest import Manifest
+from zoo.notices import notice
 from zoo.processor import Processor, processor
 
 HOW: Mapping[str | None, str] = {
@@ -47,10 +48,8 @@ def lacking(manifest: Manifest) -> str | None:
 
 @functools.cache
 def warn_once(message: str) -> None:
-    """A warning to the log, which Python shows on stderr where nobody has set up logging; once in each process."""
-    import logging  # a deployment that lacks nothing loads without it
-
-    logging.getLogger(__name__).warning(message)
+    """A notice, once in each process."""
+    notice(message)
 
 
 def _processor(proved: Mapping[str, Any]) -> Processor:
@@ -70,12 +69,12 @@ def _lacking_sets(proof: Processor, here: Processor) -> Iterator[str]:
 
 
 def _older(versions: Mapping[str, str]) -> Iterator[str]:
-    from importlib.metadata import PackageNotFoundError, version  # slow, and a deployment in fp32 loads without it
+    from zoo.installed_versions import installed_versions  # slow, and a deployment in fp32 loads without it
 
+    present = installed_versions(versions)
     for package, proved in versions.items():
-        try:
-            here = version(package)
-        except PackageNotFoundError:  # under another name, such as opencv-python-headless
+        here = present.get(package)  # None: under another name, such as opencv-python-headless
+        if here is None:
             continue
         if _numbers(here) < _numbers(proved):
             yield f"{package} {here}, older than {proved}"

@@ -1,6 +1,5 @@
 """The verdict on a deployment's row of an evaluation."""
 
-import logging
 import math
 from dataclasses import replace
 
@@ -11,8 +10,7 @@ from pipeline.evaluation.run_dataset import Judged
 from pipeline.parity.gates import merged_gates, metric_gate
 from zoo.errors import InputError
 from zoo.metrics import Metric
-
-logger = logging.getLogger(__name__)
+from zoo.notices import notice
 
 
 def judged_row(
@@ -20,7 +18,7 @@ def judged_row(
 ) -> Row:
     """A deployment's row, judged by the config's gate for its precision, with the interval of the difference.
 
-    Raises InputError where the figure is not a number; logs a warning where it is 0 on both sides.
+    Raises InputError where the figure is not a number; gives notice where it is 0 on both sides.
     """
     gates = merged_gates(plan.config.gates, row.precision, own=plan.task.own_gates)
     gate = metric_gate(gates, metric.unit)
@@ -32,12 +30,9 @@ def judged_row(
             f"give more {inputs}, or a data set with ground truth"
         )
     if judged.figures[metric.main_key] == reference.figures[metric.main_key] == 0:
-        logger.warning(
-            "%s of PyTorch itself is 0 on %d %s, so its gate compares nothing; give a larger --limit, other weights, "
-            "or correct the classes' category_id",
-            metric.main_key,
-            len(plan.dataset),
-            plan.task.kind.plural,
+        notice(
+            f"{metric.main_key} of PyTorch itself is 0 on {len(plan.dataset)} {plan.task.kind.plural}, so its gate "
+            "compares nothing; give a larger --limit, other weights, or correct the classes' category_id"
         )
     interval = None if bootstrap is None else bootstrap.interval(judged.per_image)
     verdict = PASSED if abs(difference) <= gate else MISSED

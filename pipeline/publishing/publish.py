@@ -7,7 +7,6 @@ one back.
 
 import errno
 import itertools
-import logging
 import os
 import re
 import shutil
@@ -21,9 +20,9 @@ from pipeline.publishing.lock import locked
 from pipeline.publishing.own_files import foreign_files, remove_own
 from zoo.errors import InputError, ZooportError
 from zoo.files.writing import sync
+from zoo.notices import notice
 from zoo.opened_folder import MANIFEST_FILE
 
-LOGGER = logging.getLogger(__name__)
 PROBE_BYTES = 4 * 1024 * 1024  # a disk with less room than that is full, and it is better to know before the export
 SHOWN = 4  # names in an error message
 PARENT_ATTEMPTS = 5
@@ -32,8 +31,8 @@ Kept = Callable[[Path], object]
 
 
 def warn_of_kept(folder: Path) -> None:
-    """The log says where they are."""
-    LOGGER.warning("%s holds what was not the deployment's own in the folder that was replaced", folder)
+    """Says where they are."""
+    notice(f"{folder} holds what was not the deployment's own in the folder that was replaced")
 
 
 @contextmanager
@@ -97,22 +96,22 @@ def recover(place: Path, kept: Kept) -> None:
     shutil.rmtree(staged, ignore_errors=True)  # nothing but a deploy has ever written into it
     try:
         if aside.exists() and not remove_own(aside):
-            free = _free_name(place)
+            free = _free_name(place, "kept")
             aside.rename(free)
             kept(free)
     except OSError as error:
-        LOGGER.warning("could not remove %s: %s", aside, error)
+        notice(f"could not remove {aside}: {error}")
     for leftover in (aside, staged):
         if leftover.exists():
-            LOGGER.warning("could not remove %s", leftover)
+            notice(f"could not remove {leftover}")
 
 
-def _free_name(place: Path) -> Path:
+def _free_name(place: Path, ending: str) -> Path:
     """A visible name beside ``place`` that nothing has yet."""
     numbers = itertools.count(2)
-    name = place.with_name(f"{place.name}.kept")
+    name = place.with_name(f"{place.name}.{ending}")
     while os.path.lexists(name):
-        name = place.with_name(f"{place.name}.kept-{next(numbers)}")
+        name = place.with_name(f"{place.name}.{ending}-{next(numbers)}")
     return name
 
 
@@ -197,16 +196,34 @@ def _take_place(staged: Path, place: Path) -> None:
     if not place.exists():
         staged.rename(place)
     else:
-        aside = _aside(place)  # what has this name is whole, the new one now and the old one afterwards
-        staged.rename(aside)
-        if not exchange(aside, place):
-            aside.rename(staged)
-            place.rename(aside)
-            staged.rename(place)
+        try:
+            _change_places(staged, place)
+        except OSError as error:
+            raise _kept_beside(staged, place, error) from error
     try:
         sync(place.parent)
     except OSError as error:  # it is published; at worst a power cut brings the old one back
-        LOGGER.warning("could not bring the new name to the disk: %s", error)
+        notice(f"could not bring the new name to the disk: {error}")
+
+
+def _change_places(staged: Path, place: Path) -> None:
+    aside = _aside(place)  # what has this name is whole, the new one now and the old one afterwards
+    staged.rename(aside)
+    if not exchange(aside, place):
+        aside.rename(staged)
+        place.rename(aside)
+        staged.rename(place)
+
+
+def _kept_beside(staged: Path, place: Path, error: OSError) -> InputError:
+    """The place cannot be moved, as a mount point or a folder of a container's image: hours of work stay beside it."""
+    new = staged if staged.exists() else _aside(place)
+    free = _free_name(place, "new")
+    new.rename(free)
+    return InputError(
+        f"{place}: cannot be replaced ({error.strerror}); the new deployment is {free}: move the old one away and "
+        "rename it, or deploy with another --work-dir"
+    )
 
 
 @contextmanager

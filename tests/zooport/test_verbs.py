@@ -1,16 +1,20 @@
 """The command `zooport`: its overview, its typos, and what all verbs share."""
 
+import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.examples import slow_but
 from zoo.errors import GateError, ZooportError
+from zoo.notices import notice
 from zooport.entry import main
 from zooport.exit_codes import EXIT_CODES, INTERRUPTED
 from zooport.parser import Parser
@@ -102,10 +106,14 @@ def test_the_table_of_exit_codes_is_that_of_the_errors_and_of_the_page() -> None
     assert {error.exit_code for error in classes if error.__module__ == "zoo.errors"} < set(EXIT_CODES)
 
 
-def tool(capsys: pytest.CaptureFixture[str], *arguments: str, error: Exception | None = None) -> tuple[int, str, str]:
-    """A verb that prints a line, and gives data or raises."""
+def shared_flags() -> Parser:
     parser = Parser(prog="zooport try", epilog="examples:")
     parser.add_shared()
+    return parser
+
+
+def tool(capsys: pytest.CaptureFixture[str], *arguments: str, error: Exception | None = None) -> tuple[int, str, str]:
+    """A verb that prints a line, and gives data or raises."""
 
     def work(_options: object) -> dict[str, int]:
         write_line("a line")
@@ -113,7 +121,7 @@ def tool(capsys: pytest.CaptureFixture[str], *arguments: str, error: Exception |
             raise error
         return {"figure": 3}
 
-    code = run_tool(parser, work, arguments)
+    code = run_tool(shared_flags(), work, arguments)
     return code, *capsys.readouterr()
 
 
@@ -131,6 +139,21 @@ def test_quiet_prints_errors_and_data_alone(capsys: pytest.CaptureFixture[str], 
     assert (code, json.loads(out)["figure"], err) == (0, 3, "")
     assert tool(capsys, "-q", "--json", str(tmp_path / "a.json"))[1:] == ("", "")
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["figure"] == 3
+
+
+def test_notices_are_shown_once_and_written(capsys: pytest.CaptureFixture[str]) -> None:
+    def body(_options: argparse.Namespace) -> dict[str, int]:
+        for _ in range(2):
+            notice("averaged\nweights")
+        return {"figure": 3}
+
+    def output(*flags: str) -> tuple[int, str, str]:
+        return run_tool(shared_flags(), body, [*flags]), *capsys.readouterr()
+
+    assert output() == (0, "", "warning: averaged\\nweights\n")
+    assert output("-q") == (0, "", "")
+    code, out, err = output("--json", "-")
+    assert (code, json.loads(out)["warnings"], err) == (0, ["averaged\nweights"], "warning: averaged\\nweights\n")
 
 
 def complete(line: str) -> list[str]:
@@ -194,17 +217,49 @@ def test_output_that_nobody_reads_is_one_line(arguments: list[str], tmp_path: Pa
     assert unread(*arguments, closed=True) == (0, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("arguments", [["--help"], ["list", "--name", "fcn_r18*"]])
+def test_output_that_has_no_room_is_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "zooport", *arguments]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.endswith("No space left on device\n")
+
+
+def test_data_go_into_a_pipe_or_a_device(capsys: pytest.CaptureFixture[str]) -> None:
+    reader, writer = os.pipe()
+    place = f"/dev/fd/{writer}" if Path("/dev/fd").is_dir() else os.devnull
+    assert tool(capsys, "-q", "--json", place) == (0, "", "")
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert place == os.devnull or json.load(pipe)["figure"] == 3
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_hang_up_is_heeded_where_nohup_does_not_ignore_it(ignored: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    def body(_options: object) -> dict[str, int]:
+        os.kill(os.getpid(), signal.SIGHUP)
+        time.sleep(0.01)
+        return {}
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        assert run_tool(shared_flags(), body, []) == (0 if ignored else INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert capsys.readouterr().err == ("" if ignored else "interrupted\n")
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("ours"), ModuleNotFoundError("no", name="cv2")])
 def test_the_data_of_any_error_is_written(error: BaseException, tmp_path: Path) -> None:
     with_data(error, {"written": ["a.json"]})
-    parser = Parser(prog="zooport try", epilog="examples:")
-    parser.add_shared()
 
     def work(_options: object) -> dict[str, int]:
         raise error
 
     file = tmp_path / "data.json"
-    assert run_tool(parser, work, ["--json", str(file)]) != 0
+    assert run_tool(shared_flags(), work, ["--json", str(file)]) != 0
     assert json.loads(file.read_text())["written"] == ["a.json"]
 
 

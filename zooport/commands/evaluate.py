@@ -164,7 +164,12 @@ def print_table(console: "Console", evaluation: "Evaluation") -> None:
     metric = (evaluation.metric or "metric").rpartition("/")[2].replace("_", " ")
     columns = ("model", metric, "diff", "95 % interval", "gate", "ms p50 / p90", "verdict")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number in (0, len(columns) - 1) else "right", no_wrap=True)
+        table.add_column(
+            column,
+            justify="left" if number in (0, len(columns) - 1) else "right",
+            no_wrap=number > 0,
+            overflow="fold",  # a narrow terminal folds the names
+        )
     for row in evaluation.rows:
         table.add_row(*_cells(row, evaluation.metric))
     console.print(table)

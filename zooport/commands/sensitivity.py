@@ -89,7 +89,8 @@ def show(console: "Console", precision: str, whole: float, rows: Sequence["Harm"
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for name in ("module", "layers", f"only it in {precision} (dB)", "all but it (dB)"):
-        table.add_column(name, justify="left" if name == "module" else "right", no_wrap=True)
+        is_name = name == "module"
+        table.add_column(name, justify="left" if is_name else "right", no_wrap=not is_name, overflow="fold")
     for row in rows:
         table.add_row(row.module, str(row.layers), _format_decibels(row.only), _format_decibels(row.without))
     console.print(table)

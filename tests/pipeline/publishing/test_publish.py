@@ -50,6 +50,34 @@ def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(publish, "exchange", lambda first, second: False)
 
 
+@pytest.mark.parametrize("by", ["exchange", "aside"])
+def test_a_place_that_cannot_be_moved_keeps_the_new_one_beside_it(
+    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a mount point (EBUSY), or a folder of a lower layer of a container (EXDEV)."""
+    place, rename = tmp_path / "deployment", Path.rename
+    with publication(place) as folder:
+        fill(folder, "old")
+
+    def exchange(_first: Path, second: Path) -> bool:
+        if by == "aside":
+            return False
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(second))
+
+    def renamed(path: Path, target: Path) -> Path:
+        if path == place:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(publish, "exchange", exchange)
+    monkeypatch.setattr(Path, "rename", renamed)
+    message = r"cannot be replaced \(.*\); the new deployment is .*/deployment\.new: move the old one away"
+    with pytest.raises(InputError, match=message), publication(place) as folder:
+        fill(folder, "new")
+    assert (content(place), content(tmp_path / "deployment.new")) == ("old", "new")
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".") and path.is_dir()]
+
+
 @pytest.mark.usefixtures("_either_way")
 def test_new_then_replaced(tmp_path: Path) -> None:
     place = tmp_path / "deep" / "er" / "place"
