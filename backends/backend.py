@@ -170,6 +170,10 @@ class Backend(ABC):
         """Whether it runs on the CPU if ``requested`` is requested; None: no device is."""
         return self.device(requested or CPU) == CPU
 
+    def is_on_cuda(self, requested: str | None) -> bool:
+        """Whether it runs on a GPU of NVIDIA's if ``requested`` is requested; None: no device is."""
+        return self.device(requested or CPU).partition(":")[0] == "cuda"
+
     def check_device(self, device: str) -> None:
         """Raises InputError if the backend has no such device."""
         if not re.fullmatch(self.device_pattern, device):
@@ -204,6 +208,10 @@ class Backend(ABC):
         """How many layers compute in which dtype, counted in a run on ``feeds``; None if that is not counted."""
         del path, feeds, target
         return None if built is None else built.layers
+
+    def triton_accelerator(self) -> Mapping[str, str]:
+        """Options of `triton_backend` on a GPU of NVIDIA's, where it has some: of its accelerator "cuda"."""
+        return {}
 
     def triton_parameters(self, threads: int) -> Mapping[str, str]:
         """Of `triton_backend`, on the CPU. ``threads``: of a call."""

@@ -64,6 +64,7 @@ class Calls:
         image, and the extra results are dropped. If the graph takes image_sizes, only images of the same size in their
         tensors share a batch: a detector would enlarge the batch to its largest image, which would change the results
         of the others. An iterable is read one batch at a time; [] gives []. A 4-D array is a stack of images.
+        A generator must give a new array for each image: those of a batch are computed together.
         `inputs`: numbers for inputs of the graph that have defaults, such as score_threshold. Raises InputError for an
         array that is not an image (see zoo.preprocess), naming its index, for an unknown input, and if the output level
         is not "final".

@@ -1,5 +1,6 @@
 """Threads that call one model, and a bounded queue before them."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -10,6 +11,9 @@ from zoo.errors import InputError
 THREAD = "zooport-worker"  # the names of the threads begin with it
 ROOM = 2  # tasks for each worker: the one that it runs, and the one that it finds when that has ended
 CLOSED = "the model is closed; load the deployment again"
+FORKED = (
+    "the model was loaded before this process was forked, and its workers are of the other; load it in each process"
+)
 
 Outcome = TypeVar("Outcome")
 
@@ -25,6 +29,7 @@ class Pool:
         self.room = ROOM * workers
         self._room = Room(self.room)
         self._executor = ThreadPoolExecutor(workers, THREAD)
+        self._process = os.getpid()
 
     def submit(self, task: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
         """The future of `task(...)`. Waits while there is no room. Raises InputError when the pool is closed."""
@@ -57,6 +62,9 @@ class Pool:
         self._executor.shutdown(cancel_futures=cancel)
 
     def _begin(self, task: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
+        if os.getpid() != self._process:  # a fork leaves the threads behind, and the task would wait for ever
+            self._room.give_back()
+            raise InputError(FORKED)
         try:
             future = self._executor.submit(task, *arguments, **named)
         except RuntimeError as error:

@@ -1,14 +1,27 @@
 """The versions of installed packages."""
 
+import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
-    """By the names of the packages on PyPI, in their order; without those that are not installed."""
-    installed = {package: _installed_version(package) for package in dict.fromkeys(packages)}
+    """By the names of the packages on PyPI, in their order; without those that are not installed.
+
+    Several distributions may bring one module, as onnxruntime-gpu brings onnxruntime: what is imported counts.
+    """
+    installed = {package: _imported(package) or _installed_version(package) for package in dict.fromkeys(packages)}
     return {package: number for package, number in installed.items() if number is not None}
+
+
+def _imported(package: str) -> str | None:
+    """Of a module that is imported, where it is not that of the distribution of its name; without a build's label."""
+    own = getattr(sys.modules.get(package), "__dict__", {}).get("__version__")  # some modules warn when it is asked for
+    if not isinstance(own, str):
+        return None
+    found = _installed_version(package)
+    return None if found is not None and own.startswith(found.partition("+")[0]) else own.partition("+")[0]
 
 
 @cache
@@ -17,4 +30,5 @@ def _installed_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
-        return None
+        others = packages_distributions().get(package)
+        return version(others[0]) if others else None

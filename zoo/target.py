@@ -156,6 +156,11 @@ class Target:
                 "slide host with fp16 inputs and outputs: the host cuts and joins windows in float32; leave out one of "
                 "--slide host and --half-io"
             )
+        if self.precision_options.half_io and self.level == "pillars":
+            raise InputError(
+                "output level pillars with fp16 inputs and outputs: the host puts points into pillars in float32; "
+                "leave out one of --output-level pillars and --half-io"
+            )
         if self.window_batch is not None and (type(self.window_batch) is not int or self.window_batch < 1):
             raise InputError(f"window_batch {self.window_batch!r}: expected a number of windows, 1 or more")
 

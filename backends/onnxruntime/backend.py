@@ -93,6 +93,18 @@ class OnnxRuntime(Backend):
             )
         return counts
 
+    def is_on_cuda(self, requested: str | None) -> bool:
+        """See Backend. Its providers that build engines are NVIDIA's, too."""
+        from backends.onnxruntime.providers import BUILDERS
+
+        return super().is_on_cuda(requested) or (requested or "").partition(":")[0] in BUILDERS
+
+    def triton_accelerator(self) -> Mapping[str, str]:
+        """See Backend. Those of a session here."""
+        from backends.onnxruntime.providers import CUDA_OPTIONS
+
+        return CUDA_OPTIONS
+
     def triton_parameters(self, threads: int) -> Mapping[str, str]:
         """See Backend."""
         return {"intra_op_thread_count": str(threads)}

@@ -15,6 +15,7 @@ SHORT_NAMES = {
     "tensorrt": "TensorrtExecutionProvider",
     "tensorrt-rtx": "NvTensorRTRTXExecutionProvider",
 }
+CUDA_OPTIONS = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
 BUILDERS = ("tensorrt", "tensorrt-rtx")
 """Those that build an engine, by their short names."""
 REMEDIES = {
@@ -63,7 +64,7 @@ def provider_options(
         )
     options = {"device_id": device or "0"}
     if short == "cuda":
-        return name, options | {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
+        return name, options | CUDA_OPTIONS
     if short == "tensorrt":
         return name, options | _tensorrt(provider, engine or EngineOptions(), profile, cache)
     if short == "tensorrt-rtx":
@@ -78,7 +79,7 @@ def short_name(provider: str) -> str:
 
 
 def _tensorrt(provider: str, engine: EngineOptions, profile: Profile | None, cache: str | None) -> dict[str, str]:
-    _refuse(provider, engine, ("version_compatible", "refittable", "compute_capabilities", "batches"))
+    _refuse(provider, engine, (*OF_A_BUILD, "version_compatible", "refittable", "compute_capabilities", "batches"))
     options = _shapes("trt", profile)
     if engine.workspace_mib is not None:
         options["trt_max_workspace_size"] = str(engine.workspace_mib * MEBIBYTE)
@@ -101,13 +102,16 @@ def _tensorrt_rtx(provider: str, engine: EngineOptions, profile: Profile | None,
         "refittable",
         "compute_capabilities",
     )
-    _refuse(provider, engine, (*options_taken, "batches"))
+    _refuse(provider, engine, (*OF_A_BUILD, *options_taken, "batches", "timing_cache"))
     options = _shapes("nv", profile)
     if engine.workspace_mib is not None:
         options["nv_max_workspace_size"] = str(engine.workspace_mib * MEBIBYTE)
     if cache is not None:
         options["nv_runtime_cache_path"] = cache
     return options
+
+
+OF_A_BUILD = ("timeout_seconds", "memory_limit_mib")  # in a process of its own, which ONNX Runtime does not start
 
 
 def _refuse(provider: str, engine: EngineOptions, names: tuple[str, ...]) -> None:

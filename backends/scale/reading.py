@@ -35,6 +35,8 @@ def read_inputs(inputs: Iterable[Inputs], kind: InputKind, uris: Mapping[str, st
         except OSError as error:
             reason = " ".join(str(error.strerror or error).split())
             yield Item(source, fault=f"{kind.noun} {each.label}: cannot be read ({reason})")
+        except MemoryError:
+            yield Item(source, fault=f"{kind.noun} {each.label}: there is not enough memory to read it")
         else:
             yield Item(source, value=value)
 
@@ -69,6 +71,8 @@ def _row_item(source: Source, row: int, content: Content, kind: InputKind) -> It
         return Item(source, row, kind.decode(content.value, label))
     except InputError as error:
         return Item(source, row, fault=str(error))
+    except MemoryError:
+        return Item(source, row, fault=f"{kind.noun} {label}: there is not enough memory to read it")
 
 
 def _check_size(size: int, kind: InputKind, label: str) -> None:

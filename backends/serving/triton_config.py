@@ -160,6 +160,14 @@ def parameters(values: Mapping[str, str]) -> str:
     )
 
 
+def accelerator(options: Mapping[str, str]) -> str:
+    """Of ONNX Runtime's provider for CUDA, as Triton's own backend hands them to it."""
+    if not options:
+        return ""
+    texts = " ".join(f'parameters {{ key: "{name}" value: "{value}" }}' for name, value in options.items())
+    return f'optimization {{ execution_accelerators {{ gpu_execution_accelerator: [ {{ name: "cuda" {texts} }} ] }} }}'
+
+
 def _messages(tensors: Sequence[Tensor]) -> str:
     return ",\n".join(each.text for each in tensors)
 

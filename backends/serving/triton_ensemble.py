@@ -18,6 +18,7 @@ from backends.serving.triton_config import (
     ANY,
     Serving,
     Tensor,
+    accelerator,
     answer_tensors,
     config_text,
     graph_tensor,
@@ -117,6 +118,7 @@ def _graph(name: str, model: Deployment, content: bytes, serving: Serving) -> Tr
         queue(serving),
         warmup(first, *(Tensor(spec.name, spec.dtype, array.shape[first:]) for spec, array in feeds.items())),
         parameters(backend.triton_parameters(serving.threads)) if on_cpu else "",
+        "" if on_cpu else accelerator(backend.triton_accelerator()),
     )
     files = {f"{FIRST_CALL}/{spec.name}": array.tobytes() for spec, array in feeds.items()}
     return TritonModel(name, config, files, deployment="1")

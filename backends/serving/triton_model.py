@@ -81,7 +81,7 @@ def _provider(arguments: Mapping[str, str]) -> str | None:
     """On the GPU that Triton gives to this process; None: as deployed."""
     manifest = Manifest.read(deployment_folder(arguments))
     backend = get_backend(manifest.backend)
-    if arguments["model_instance_kind"] != "GPU" or backend.is_on_cpu(manifest.provider):
+    if arguments["model_instance_kind"] != "GPU" or not backend.is_on_cuda(manifest.provider):
         return None
     name, _, _ = backend.device(manifest.provider or CPU).partition(":")
     return f"{name}:{arguments['model_instance_device_id']}"

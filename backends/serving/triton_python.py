@@ -28,7 +28,8 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
     """
     manifest = model.manifest
     check_outputs(manifest.name, result.arrays)
-    on_cpu = get_backend(manifest.backend).is_on_cpu(manifest.provider)
+    backend = get_backend(manifest.backend)
+    on_cpu = backend.is_on_cpu(manifest.provider)
     batch = largest_batch(serving, _batches(manifest, result), on_cpu=on_cpu)
     file, *settings = request_tensors(manifest, batched=batch > 0)
     config = config_text(
@@ -37,7 +38,7 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
         batch,
         [file, *settings],
         answer_tensors(result, batched=batch > 0),
-        instances(serving, on_cpu=on_cpu),
+        instances(serving, on_cpu=not backend.is_on_cuda(manifest.provider)),
         queue(serving),
         warmup(min(batch, 1), file._replace(sides=(*file.sides[:-1], len(content)))),
         parameters({THREADS: str(serving.threads)}),

@@ -10,7 +10,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import zoo
 from pipeline.regression.matrix import Matrix
 from zoo.config import load_config
 from zoo.errors import InputError
+from zoo.installed_versions import installed_versions as of_packages
 
 PACKAGES = ("zoo", "rewriters", "backends", "pipeline", "zooport")
 
@@ -76,9 +77,4 @@ def installed_versions() -> dict[str, str]:
     except PackageNotFoundError:
         required = []
     names = [entry.name for entry in required if not (entry.marker and f'"{DEVELOPERS}"' in str(entry.marker))]
-    for name in dict.fromkeys((DISTRIBUTION, *names)):
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
+    return versions | of_packages((DISTRIBUTION, *names))

@@ -109,6 +109,11 @@ class Regression:
         return [(cell, result) for cell, result in self.cells if result.state is not State.PASSED]
 
     @property
+    def passed(self) -> bool:
+        """Whether there is a cell that did."""
+        return len(self.not_green) < len(self.cells)
+
+    @property
     def failed(self) -> list[tuple[Cell, Result]]:
         """All that did not pass, but for those that are left out."""
         return [(cell, result) for cell, result in self.not_green if result.state not in LEFT_OUT]

@@ -112,7 +112,13 @@ def find_recorded(folder: str | Path, look: Callable[[Recorded], T]) -> tuple[li
 
 
 def _and_look(one: Recorded, look: Callable[[Recorded], T]) -> tuple[Recorded, T]:
-    return one, look(one)
+    try:
+        return one, look(one)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        file = one.folder / PARITY_FILE
+        raise InputError(
+            f"{file}: not as a deploy writes it ({type(error).__name__}: {error}); deploy again"
+        ) from error
 
 
 def _order(one: Recorded) -> tuple[str, str, str]:

@@ -24,16 +24,13 @@ def write_zoo(folder: str | Path, out: Path) -> tuple[Sequence[Mapping[str, Any]
 
     Raises InputError where there is no deployment under the folder.
     """
-    deployments, faults = find_recorded(folder, thumbnail)
-    rows = [_row(one, Path(folder)) for one, _ in deployments]
+    deployments, faults = find_recorded(folder, lambda one: (_row(one, Path(folder)), thumbnail(one)))
+    rows = [row for _, (row, _) in deployments]
     page = render(
         TEMPLATE,
         plots=False,
         folder=str(folder),
-        rows=[
-            row | {"link": _link(one, out), "thumbnail": image}
-            for row, (one, image) in zip(rows, deployments, strict=True)
-        ],
+        rows=[row | {"link": _link(one, out), "thumbnail": image} for one, (row, image) in deployments],
         counts=_counts(rows),
         milliseconds=format_milliseconds,
         faults=faults,

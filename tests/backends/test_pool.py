@@ -1,6 +1,7 @@
 """A pool of threads: each task's own result, a bounded number of tasks, and an end that leaves no thread."""
 
 import asyncio
+import os
 import threading
 from concurrent.futures import CancelledError, Future
 from random import Random
@@ -96,6 +97,21 @@ def test_a_close_in_the_middle_ends_what_was_begun_and_all_futures(workers: int,
 def full_pool(gate: threading.Event) -> tuple[Pool, list[Future[bool]]]:
     pool = Pool(2)
     return pool, [pool.submit(gate.wait) for _ in range(pool.room)]
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_after_a_fork_a_task_is_refused_and_does_not_wait_for_ever() -> None:
+    pool = Pool(2)
+    assert pool.submit(int, "3").result() == 3
+    if (child := os.fork()) == 0:
+        try:
+            pool.submit(int, "3")
+        except InputError as error:
+            os._exit(0 if "before this process was forked" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert pool.submit(int, "4").result() == 4
+    pool.close()
 
 
 def test_submitting_waits_for_room_and_a_close_ends_the_waiting() -> None:
