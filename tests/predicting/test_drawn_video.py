@@ -25,7 +25,18 @@ def test_frames_of_another_size_fit_the_first(tmp_path: Path) -> None:
     capture.release()
 
 
-@pytest.mark.parametrize(("rate", "written"), [(12.5, 12.5), (1000.0, 1000.0), (90_000.0, 25.0), (1e-3, 25.0)])
+def test_sides_that_mpeg_4_does_not_take_are_made_smaller(tmp_path: Path) -> None:
+    video = DrawnVideo(tmp_path / "a.mp4", None)
+    video.add(frame(40, 8200))
+    video.finish()
+    capture = cv2.VideoCapture(str(tmp_path / "a.mp4"))
+    assert capture.read()[1].shape == (40, 8190, 3)
+    capture.release()
+
+
+@pytest.mark.parametrize(
+    ("rate", "written"), [(12.5, 12.5), (120.893, 120.89), (1000.0, 1000.0), (90_000.0, 25.0), (1e-3, 25.0)]
+)
 def test_ticks_of_a_streams_clock_are_no_rate(rate: float, written: float, tmp_path: Path) -> None:
     video = DrawnVideo(tmp_path / "a.mp4", rate)
     video.add(frame())

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cv2
 import pytest
@@ -101,6 +102,37 @@ def test_a_stream_that_ends_is_a_run_that_ends(predict: Predict, detector: Path)
     run = predict(detector, 0)
     assert (run.code, run.err) == (0, "")
     assert "camera 0, frame 7: " in run.out
+
+
+def test_a_stream_without_a_frame_and_a_camera_that_is_unplugged_are_errors(
+    predict: Predict, detector: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, seen = tmp_path / "out", str(tmp_path / "seen.avi")
+
+    class Capture:
+        """OpenCV's, of a camera that gives the frames of a video, or none: the machine has no camera."""
+
+        def __init__(self, _source: object, *_: object) -> None:
+            self.file = capture(seen)
+            self.left = frames
+
+        def grab(self) -> bool:
+            self.left -= 1
+            return self.left >= 0 and bool(self.file.grab())
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+    capture = cv2.VideoCapture
+    monkeypatch.setattr(cv2, "VideoCapture", Capture)
+    for frames, source in ((0, "rtsp://camera"), (0, 0), (3, 0)):
+        camera = video.Video(source, "camera 0", "camera-0", live=True)
+        monkeypatch.setattr(video, "live", lambda _, camera=camera: camera)
+        run = predict(detector, 0, "--out", out, "--format", "jsonl")
+        assert run.code == 2
+        words = f"no frame after {frames}; check its cable" if source == 0 else "the stream gives no frame; check the"
+        assert f"error: camera 0: {words}" in run.err
+    assert len((out / "predictions.jsonl").read_text(encoding="utf-8").splitlines()) == 3
 
 
 def test_a_camera_that_does_not_answer_leaves_nothing(

@@ -19,6 +19,7 @@ TEXT_PER_PIXEL = 1 / 1400
 PIXELS_PER_LINE = 400
 MARGIN = 2
 BRIGHT = 140
+ROWS_AT_ONCE = 256
 
 
 @functools.cache
@@ -42,6 +43,16 @@ def draw_quadrilateral(canvas: NDArray[Any], corners: NDArray[Any], text: str, i
     cv2.polylines(canvas, [points], isClosed=True, color=ink, thickness=_thickness(canvas), lineType=cv2.LINE_AA)
     x, y = points[points[:, 1].argmin()].tolist()
     draw_text(canvas, text, (x, y), ink)
+
+
+def tint(canvas: NDArray[Any], mask: NDArray[np.bool_], ink: Color, opacity: float) -> None:
+    """The pixels of a mask [h, w] mixed with a colour, a band of rows after another: floats of a whole photograph are
+    gigabytes.
+    """
+    added = np.float32(opacity) * np.array(ink, np.float32)
+    for top in range(0, len(canvas), ROWS_AT_ONCE):
+        part, chosen = canvas[top : top + ROWS_AT_ONCE], mask[top : top + ROWS_AT_ONCE]
+        part[chosen] = np.rint(part[chosen] * np.float32(1 - opacity) + added)
 
 
 def draw_dot(canvas: NDArray[Any], place: tuple[float, float], ink: Color) -> None:

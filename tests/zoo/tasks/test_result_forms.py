@@ -189,6 +189,13 @@ def test_supervision(task: str) -> None:
     assert theirs.class_id.tolist() == [each.label for each in found]
     if task != "ImageClassification":
         assert theirs.data["class_name"].tolist() == [each.name for each in found]
+    if task == "KeypointDetection":
+        np.testing.assert_array_equal(theirs.detection_confidence, found.scores)
+    if task == "SemanticSegmentation":
+        widths, heights = (theirs.xyxy[:, 2:] - theirs.xyxy[:, :2]).T
+        used = theirs.mask.any(axis=1).sum(axis=1), theirs.mask.any(axis=2).sum(axis=1)
+        assert (widths >= used[0]).all()
+        assert (heights >= used[1]).all()
 
 
 def test_without_supervision_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,6 +177,7 @@ class TestResults:
         other = TensorsResult({"embedding": EMBEDDING**3, "heatmap": HEATMAP})
         assert not np.array_equal(drawn, task.draw(IMAGE, other))
         assert task.caption(RESULT).startswith("embedding [32]: -1 to 1; heatmap [1, 16, 24]: ")
+        assert task.caption(TensorsResult({"rows": np.zeros((0, 4), np.float32)})) == "rows [0, 4]: no values"
 
 
 def compared(reference: TensorsResult, candidate: TensorsResult, kind: str = "graph", **options: Any) -> Any:

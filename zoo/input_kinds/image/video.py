@@ -1,5 +1,6 @@
 """Videos, cameras and streams as images, by OpenCV."""
 
+import math
 import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from zoo.printable import is_utf8
 SUFFIXES = (".avi", ".gif", ".m4v", ".mjpeg", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm", ".wmv")
 STREAMS = ("http", "https", "rtmp", "rtp", "rtsp", "srt", "tcp", "udp")
 WAIT = 10_000  # milliseconds, for a stream to answer
-COUNTED = 0.95  # of the frames that a file claims to have: the number is an estimate in some formats
+SEEN = 0.95  # of the frames, or of the time, that a file claims to have: both are estimates in some formats
 GIVE = "use a complete video, such as an MP4"
 
 
@@ -51,7 +52,9 @@ class Video(Recording):
         with self._opened() as capture:
             rate = capture.get(cv2.CAP_PROP_FPS)
             self._rate = rate if np.isfinite(rate) and rate > 0 else None
+            place = 0.0
             while capture.grab():
+                place = capture.get(cv2.CAP_PROP_POS_MSEC)
                 if number not in skip:
                     good, pixels = capture.retrieve()
                     if not good:
@@ -59,10 +62,17 @@ class Video(Recording):
                     yield number, pixels
                 number += 1
             claimed = _claimed(capture)
-        if not self.live and number == 0:
-            raise InputError(f"{self.label}: no frame of the video can be read; {GIVE}")
-        if claimed is not None and number < claimed * COUNTED - 1:
+        if isinstance(self.source, int):
+            raise InputError(f"{self.label}: no frame after {number}; check its cable, and whether a program holds it")
+        if number == 0:
+            what = "the stream gives no frame" if self.live else "no frame of the video can be read"
+            raise InputError(f"{self.label}: {what}; {'check the address' if self.live else GIVE}")
+        if claimed is not None and number < claimed * SEEN - 1 and place < SEEN * self._milliseconds(claimed):
             raise InputError(f"{self.label}: ends after {number} of {claimed} frames; {GIVE}")
+
+    def _milliseconds(self, frames: int) -> float:
+        """How long so many frames last; infinite where the rate is not known."""
+        return math.inf if self._rate is None else 1000 * frames / self._rate
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

@@ -82,12 +82,12 @@ class InstanceSegmentation(Detection):
     def _draw(self, image: Array, result: DetectionResult) -> Array:
         """Masks and boxes in the colour of their class, with name and score; the best lie on top."""
         assert isinstance(result, MasksResult)
-        from zoo.tasks.drawing import color  # most processes never draw
+        from zoo.tasks.drawing import color, tint  # most processes never draw
 
         canvas = image.copy()
         for place in reversed(range(len(result))):  # not all at once, as above
             mask, label = result[place : place + 1].image_masks(*image.shape[:2])[0], int(result.labels[place])
-            canvas[mask] = np.round(canvas[mask] * (1 - OPACITY) + np.array(color(label)) * OPACITY)
+            tint(canvas, mask, color(label), OPACITY)
         return super()._draw(canvas, result)
 
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]:

@@ -44,6 +44,7 @@ class KeypointResult(DetectionResult):
         return optional_library("supervision", "supervision", "to_supervision()").KeyPoints(
             xy=self.keypoints[:, :, :2].copy(),
             keypoint_confidence=self.keypoints[:, :, 2].copy(),
+            detection_confidence=self.scores.copy(),
             class_id=self.labels.copy(),
             data={"class_name": np.array([self.class_name(label) for label in self.labels.tolist()], np.str_)},
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from zoo.errors import InputError
 from zoo.optional_library import optional_library
 from zoo.tasks.result import Result, frozen_array
-from zoo.tasks.run_lengths import run_lengths
+from zoo.tasks.run_lengths import mask_boxes, run_lengths
 
 MAP_DIMS = 2
 
@@ -83,7 +83,7 @@ class SegmentationResult(Result):
         names, labels, masks = zip(*self, strict=True)
         stack = np.stack(masks)
         return library.Detections(
-            xyxy=library.mask_to_xyxy(stack).astype(np.float32),
+            xyxy=mask_boxes(stack),
             mask=stack,
             class_id=np.array(labels),
             data={"class_name": np.array(names, np.str_)},

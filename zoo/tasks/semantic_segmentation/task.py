@@ -77,7 +77,7 @@ class SemanticSegmentation(Task):
 
     def _draw(self, image: Array, result: SegmentationResult) -> Array:
         """Each region tinted in the colour of its class and named; the class "background" is left as it is."""
-        from zoo.tasks.drawing import color, draw_text  # most processes never draw
+        from zoo.tasks.drawing import color, draw_text, tint  # most processes never draw
 
         canvas = image.copy()
         names: list[tuple[str, tuple[int, int], int]] = []
@@ -85,7 +85,7 @@ class SemanticSegmentation(Task):
             if self.class_name(label) == BACKGROUND:
                 continue
             mask = result.label_map == label
-            canvas[mask] = np.round(canvas[mask] * (1 - OPACITY) + np.array(color(label)) * OPACITY)
+            tint(canvas, mask, color(label), OPACITY)
             _, _, stats, centers = cv2.connectedComponentsWithStats(mask.astype(np.uint8))
             for (_, _, _, _, area), (x, y) in zip(stats[1:].tolist(), centers[1:].tolist(), strict=True):
                 if area >= NAMED_AREA * mask.size:

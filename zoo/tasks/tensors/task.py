@@ -85,5 +85,7 @@ class Tensors(Task):
 
 def extent(array: Array) -> str:
     """The smallest and the largest value, in words."""
+    if not array.size:
+        return "no values"
     low, high = array.min(), array.max()
     return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"

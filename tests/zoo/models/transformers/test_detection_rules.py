@@ -54,6 +54,7 @@ def test_detections_are_those_of_its_own_post_processing(name: str, tmp_path: Pa
     for ours, theirs in zip(detections, expected, strict=True):
         assert len(ours["scores"]) == detector.detections_per_img
         assert ours["labels"].max() < CLASSES
+        assert (ours["scores"].diff() <= 0).all(), "best first"
         for key in ("scores", "labels", "boxes"):
             torch.testing.assert_close(sorted_by_score(ours)[key], sorted_by_score(theirs)[key], atol=1e-4, rtol=1e-5)
 

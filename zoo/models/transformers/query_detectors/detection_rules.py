@@ -50,14 +50,16 @@ class DetectionRule(NamedTuple):
         return Queries(scores, corners)
 
     def detections(self, queries: Queries, count: int) -> Detections:
-        """`count` of them for each image, as `number` says; in the order of the queries, or best first."""
+        """`count` of them for each image, as `number` says, best first: transformers has those of DETR by query."""
         if self.has_background:
-            scores, labels = queries.scores.max(dim=-1)
-            return Detections(queries.boxes, scores, labels)
-        classes = queries.scores.shape[-1]
-        scores, places = queries.scores.flatten(1).topk(count)
-        rows = (places // classes).unsqueeze(-1).expand(-1, -1, 4)
-        return Detections(queries.boxes.gather(1, rows), scores, places % classes)
+            best, classes_of_best = queries.scores.max(dim=-1)
+            scores, rows = best.sort(dim=-1, descending=True)
+            labels = classes_of_best.gather(1, rows)
+        else:
+            classes = queries.scores.shape[-1]
+            scores, places = queries.scores.flatten(1).topk(count)
+            rows, labels = places // classes, places % classes
+        return Detections(queries.boxes.gather(1, rows.unsqueeze(-1).expand(-1, -1, 4)), scores, labels)
 
 
 BACKGROUND, BEST_100, BEST_QUERIES = DetectionRule(True), DetectionRule(False, 100), DetectionRule(False)
