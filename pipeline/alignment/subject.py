@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from pipeline.base.steps import BUILD, CHECK, EXPORT, BeginStep
+from pipeline.base.weights import weights_sha256
 from pipeline.export.bound_job import bound_job
 from pipeline.export.export_step import export_step
 from pipeline.export.host_part import HostPart
@@ -82,13 +83,13 @@ def load_subject(
     if deployment is not None and onnx_file is not None:
         raise InputError("a deployment and an ONNX file: give one of them")
     config = load_config(config)
-    model = None if onnx_file is None else _read(Path(onnx_file))
+    model, weights = None if onnx_file is None else _read(Path(onnx_file)), None
     if deployment is not None:
         if target is not None:
             raise InputError(
                 f"{deployment}: a deployment and a target: the deployment has its own; leave the target out"
             )
-        target, model = read_whole(deployment, partial(_of_deployment, config))
+        target, model, weights = read_whole(deployment, partial(_of_deployment, config))
         onnx_file = Path(deployment, ONNX_FILE)
     job = plan_job(config if model is None else _with_pillars(config, model), target, images, "work_dirs")
     if job.target.level == "plugin":
@@ -97,6 +98,11 @@ def load_subject(
     job = replace(job, images=chosen)
     progress(BUILD)
     built = build_model(job.config, checkpoint)
+    if weights is not None and weights != (own := weights_sha256(built)):
+        raise InputError(
+            f"{deployment}: its weights differ (sha256 {weights[:12]}, expected {own[:12]}); give those that it was "
+            "made from, --checkpoint F"
+        )
     job, host = on_host(job, built)
     job = bound_job(job, built)
     if model is None:
@@ -150,8 +156,8 @@ def _exported(job: Job, built: nn.Module, host: HostPart | None) -> onnx.ModelPr
         return onnx.load(Path(folder, ONNX_FILE))
 
 
-def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, onnx.ModelProto]:
-    """The target and the graph of a deployment. Its files must be what they were."""
+def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, onnx.ModelProto, str | None]:
+    """The target and the graph of a deployment, and the hash of its weights. Its files must be what they were."""
     manifest = Manifest.read_verified(folder)
     if manifest.name != config.name:
         raise InputError(
@@ -172,7 +178,11 @@ def _of_deployment(config: ModelConfig, folder: OpenedFolder) -> tuple[Target, o
         slide="graph" if manifest.windows is None else "host",
         layout=layout_of([spec.name for spec in manifest.outputs]),
     )
-    return target, deployed_graph(folder, manifest)
+    return (
+        target,
+        deployed_graph(folder, manifest),
+        None if manifest.checkpoint is None else manifest.checkpoint["sha256"],
+    )
 
 
 def _with_pillars(config: ModelConfig, model: onnx.ModelProto) -> ModelConfig:

@@ -68,7 +68,7 @@ class Attempt:
     @property
     def good(self) -> bool:
         """Whether the file runs and gives the model's numbers in every trial."""
-        return not self.error and all(run.good for run in self.runs)
+        return not self.error and bool(self.runs) and all(run.good for run in self.runs)
 
 
 def attempt(subject: ExaminedModel, way: ExportVariant) -> Attempt:
@@ -120,8 +120,10 @@ def _run(model: onnx.ModelProto, subject: ExaminedModel, number: int) -> Ran | N
     trial = subject.trials[number]
     try:
         expected = eager_outputs(subject.module, trial.feed)
-    except Exception:  # noqa: BLE001  # a size that the model refuses says nothing of the export
-        return None
+    except Exception:
+        if not number:  # the example itself, which the model has taken before
+            raise
+        return None  # a size that the model refuses says nothing of the export
     try:
         outputs = run_graph(model, _feed(model, trial.feed))
     except ExportError as error:

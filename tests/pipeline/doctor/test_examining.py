@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from pipeline.doctor.attempt import Attempt, Ran, attempt
 from pipeline.doctor.diagnosis import diagnose
-from pipeline.doctor.difference import difference
+from pipeline.doctor.difference import difference, eager_outputs
 from pipeline.doctor.examining import observe
 from pipeline.doctor.example import CONTENTS
 from pipeline.doctor.export_variant import ExportVariant
@@ -86,6 +87,25 @@ def finding(report: Report, cause: str) -> Finding:
     found = [finding for finding in report.findings if finding.cause.name == cause]
     assert found, [finding.cause.name for finding in report.findings]
     return found[0]
+
+
+class OwnGradients(torch.nn.Module):
+    """Its result carries a gradient, whatever the caller says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.enable_grad():
+            result: torch.Tensor = self.layer(x)
+        return result
+
+
+def test_a_result_that_carries_a_gradient_is_compared() -> None:
+    (numbers,) = eager_outputs(OwnGradients(), {"x": torch.ones(2, 8)})
+    assert numbers.shape == (2, 2)
+    assert not Attempt(ExportVariant("torchscript", True, 20)).good, "nothing was compared"
 
 
 @pytest.mark.parametrize(("name", "cause", "code", "cure", "exit_codes"), TORCHSCRIPT)
