@@ -21,6 +21,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle, islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
@@ -123,12 +124,8 @@ def measured(folder: Path, paths: Sequence[str], rounds: int, seconds: float, ot
     """A deployment over these files, repeated until the one caller takes as long as `seconds`."""
     cpus = default_threads()
     with load(folder, threads=1) as one, load(folder, workers=cpus) as pool, processes(folder, cpus) as parts:
-        called(one, paths[:cpus])  # the first call takes longer
-        begin = perf_counter()
-        called(one, paths[:cpus])
-        each = (perf_counter() - begin) / len(paths[:cpus])
-        count = cpus * max(2, round(seconds / each / cpus))  # the same for each worker
-        chosen = [paths[place % len(paths)] for place in range(count)]
+        count = cpus * max(2, round(seconds / seconds_of_one(one, paths, seconds) / cpus))  # the same for each worker
+        chosen = list(islice(cycle(paths), count))
         runs: dict[str, Run] = {
             ALONE: lambda: called(one, chosen),
             STREAM: lambda: streamed(pool, chosen),
@@ -148,6 +145,18 @@ def measured(folder: Path, paths: Sequence[str], rounds: int, seconds: float, ot
         {name: statistics.median(taken[name]) / count for name in runs},
         {name: cpus * ratio(taken, name, ALONE) for name in runs if name != ALONE},
     )
+
+
+def seconds_of_one(model: Deployment, paths: Sequence[str], seconds: float) -> float:
+    """What one image takes: of twice as many each time, because the first calls and the first reading take longer."""
+    count = 1
+    while True:
+        begin = perf_counter()
+        called(model, list(islice(cycle(paths), count)))
+        taken = perf_counter() - begin
+        if taken >= seconds / 4:
+            return taken / count
+        count *= 2
 
 
 def called(model: Deployment, paths: Sequence[str]) -> list[Result]:

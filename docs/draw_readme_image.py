@@ -36,7 +36,7 @@ OUT = DOCS / "predictions.png"
 WIDTH, SCALE = 800, 2
 ENLARGED = 2  # drawn at twice the image's size, so that lines and names stay sharp
 SCORE = 0.5
-COLOURS = 255
+COLOURS = 64
 TEMPLATE = jinja2.Environment(autoescape=True).from_string("""<!DOCTYPE html>
 <meta charset="utf-8">
 <style>

@@ -41,15 +41,23 @@ def foreign_arguments(arguments: Mapping[str, Any], place: str) -> dict[str, Any
     """
     for name, value in arguments.items():
         if not _is_argument(name):
-            raise InputError(f'{place}: "{name}" is not the name of an argument; a config does not take it')
+            raise InputError(
+                f"{place}: {json.dumps(name, default=str)} is not the name of an argument; a config does not take it"
+            )
         for entry in value if isinstance(value, list) else [value]:
             if isinstance(entry, dict):
                 foreign_arguments(entry, f"{place}: {name}")
     return dict(arguments)
 
 
-def _is_argument(name: str) -> bool:
-    return name.isidentifier() and not iskeyword(name) and not name.startswith("_") and name != "type"
+def _is_argument(name: object) -> bool:
+    return (
+        isinstance(name, str)
+        and name.isidentifier()
+        and not iskeyword(name)
+        and not name.startswith("_")
+        and name != "type"
+    )
 
 
 def folder_weights(request: ModelRequest) -> Path:

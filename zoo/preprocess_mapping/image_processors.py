@@ -93,8 +93,8 @@ _MASKS = ImageProcessor(
     longest=True,
     multiple="size_divisor",
     multiple_of=32,
-    fields=("size_divisor",),
-    expected=PADDED,
+    fields=("size_divisor", "size_divisibility"),
+    expected={**PADDED, "size_divisibility": 32},  # the name in files of version 4.25 and before, not read any more
 )
 _CROPPED = ImageProcessor(square=False, crops=True)
 

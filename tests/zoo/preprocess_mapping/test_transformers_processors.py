@@ -79,6 +79,18 @@ def test_a_size_of_one_number_as_old_files_have_it(name: str, more: dict[str, in
     assert from_transformers({**given, **fields}) == from_transformers(theirs)
 
 
+@pytest.mark.parametrize("field", ["do_rescale", "do_normalize", "do_resize", "do_center_crop"])
+def test_null_is_false_as_the_library_has_it(field: str) -> None:
+    """Not the default of the class, whatever its name suggests."""
+    photograph = next(iter(PHOTOGRAPHS.values()))
+    kind = transformers.CLIPImageProcessor
+    fields = json.loads(kind().to_json_string())
+    null, false = (kind(**{field: value})(photograph, return_tensors="pt")["pixel_values"] for value in (None, False))
+    assert torch.equal(null, false)
+    if field != "do_resize":  # a centre without a resize is refused
+        assert from_transformers({**fields, field: None}) == from_transformers({**fields, field: False})
+
+
 def test_a_processor_that_is_not_known_is_refused() -> None:
     fields = json.loads(transformers.LevitImageProcessor().to_json_string())
     with pytest.raises(InputError, match="image_processor_type is 'LevitImageProcessor', whose code is not known"):
