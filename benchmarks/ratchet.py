@@ -3,10 +3,10 @@
     python benchmarks/ratchet.py OLD [NEW]        # NEW: by default the commit that is checked out
 
 Each commit is checked out into a folder of its own, deploys the same configs with its own code, and then waits. In
-each round both commits run each measure once, in turns, each in a process of its own that sleeps meanwhile. OLD takes
-part twice: what it differs from itself is the noise of the machine, and a figure within it says nothing. The figure is
-the median of the rounds' ratios NEW / OLD. Exit code 3 where one is above LIMIT and above the noise, 4 where the noise
-is too large to tell. It needs an idle machine.
+each round both commits run each measure once, in turns, each in a process of its own that sleeps meanwhile, after a
+pause and in all orders. OLD takes part twice: what it differs from itself is the noise of the machine, and a figure
+within it says nothing. The figure is the median of the rounds' ratios NEW / OLD. Exit code 3 where one is above LIMIT
+and above the noise, 4 where the noise is too large to tell. It needs an idle machine.
 """
 
 import argparse
@@ -26,7 +26,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 1.05
 NOISE = 0.05  # of OLD against itself, above which a measure says nothing
-ROUNDS = 15
+ROUNDS = 18
+PAUSE = 0.2
 THREADS = 2
 CONFIGS: Mapping[str, Sequence[str]] = {
     "faster-rcnn_r18-fpn_digits": (),
@@ -66,10 +67,13 @@ measures["load and first call"] = first_load
 print(json.dumps(sorted(measures)), flush=True)
 for line in sys.stdin:
     measure = measures[line.strip()]
-    measure()
     begin = time.perf_counter()
     measure()
-    print(time.perf_counter() - begin, flush=True)
+    count = max(1, round(0.02 / (time.perf_counter() - begin)))  # what is quick is done for a while
+    begin = time.perf_counter()
+    for _ in range(count):
+        measure()
+    print((time.perf_counter() - begin) / count, flush=True)
 """
 
 
@@ -173,14 +177,22 @@ def _measured(workers: Mapping[str, subprocess.Popen[str]], rounds: int) -> dict
     }
     for number in range(rounds):
         for name, by_side in seconds.items():
-            for side in list(workers) if number % 2 else reversed(list(workers)):
+            for side in turns(list(workers), number):
                 worker = workers[side]
+                time.sleep(PAUSE)  # the threads of the one before still look for work, which takes this one's CPUs
                 assert worker.stdin is not None
                 worker.stdin.write(f"{name}\n")
                 worker.stdin.flush()
                 by_side[side].append(_answer(worker))
         print(f"round {number + 1} of {rounds}", file=sys.stderr)
     return seconds
+
+
+def turns(sides: Sequence[str], number: int) -> list[str]:
+    """In which order the processes run in a round: each is as often the first, the second and the last."""
+    first = number % len(sides)
+    order = [*sides[first:], *sides[:first]]
+    return order if number // len(sides) % 2 else order[::-1]
 
 
 def _figures(by_side: Mapping[str, Sequence[float]]) -> dict[str, float]:

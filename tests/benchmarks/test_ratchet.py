@@ -39,3 +39,13 @@ def test_a_commit_against_itself_leaves_no_working_tree() -> None:
     assert "call: srcnn_x3_photographs" in done.stdout
     trees = subprocess.run(["git", "worktree", "list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "zooport-ratchet-" not in trees
+
+
+def test_no_side_is_always_behind_another() -> None:
+    """A process that has just run still takes the CPUs: the one behind it is slower."""
+    import ratchet
+
+    orders = [ratchet.turns(["old", "new", "old2"], number) for number in range(6)]
+    assert len({tuple(order) for order in orders}) == 6
+    for place in range(3):
+        assert sorted(order[place] for order in orders) == ["new", "new", "old", "old", "old2", "old2"]
