@@ -210,11 +210,11 @@ class Backend(ABC):
         return None if built is None else built.layers
 
     def triton_accelerator(self) -> Mapping[str, str]:
-        """Options of `triton_backend` on a GPU of NVIDIA's, where it has some: of its accelerator "cuda"."""
+        """Options of `triton_backend`'s accelerator "cuda", on a GPU of NVIDIA's."""
         return {}
 
-    def triton_parameters(self, threads: int) -> Mapping[str, str]:
-        """Of `triton_backend`, on the CPU. ``threads``: of a call."""
+    def triton_parameters(self, threads: int | None) -> Mapping[str, str]:
+        """Of `triton_backend`. ``threads``: of a call on the CPU; None on a GPU of NVIDIA's."""
         del threads
         return {}
 

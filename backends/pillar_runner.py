@@ -26,7 +26,6 @@ class PillarRunner(HostRunner):
         axes: Mapping[str, AxisRange] | None = None,
     ) -> None:
         super().__init__(pillar_runner, inputs, outputs, axes)
-        self.pillar_runner = pillar_runner
         self.pillars = pillars
         self.cut_points = 0
 
@@ -35,7 +34,7 @@ class PillarRunner(HostRunner):
             made = voxelised(arrays[POINTS.name], arrays[NUM_POINTS.name], self.pillars)
             if made.cut:
                 self._report(made.cut, int(arrays[NUM_POINTS.name].sum()))
-            outputs = self.pillar_runner.run(made.arrays)
+            outputs = self._inner.run(made.arrays)
         return [outputs[spec.name] for spec in self.outputs]
 
     def _report(self, cut: int, points: int) -> None:

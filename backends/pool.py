@@ -11,9 +11,7 @@ from zoo.errors import InputError
 THREAD = "zooport-worker"  # the names of the threads begin with it
 ROOM = 2  # tasks for each worker: the one that it runs, and the one that it finds when that has ended
 CLOSED = "the model is closed; load the deployment again"
-FORKED = (
-    "the model was loaded before this process was forked, and its workers are of the other; load it in each process"
-)
+FORKED = "the model was loaded before this process was forked, and its workers stayed behind; load it in each process"
 
 Outcome = TypeVar("Outcome")
 
@@ -32,7 +30,11 @@ class Pool:
         self._process = os.getpid()
 
     def submit(self, task: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
-        """The future of `task(...)`. Waits while there is no room. Raises InputError when the pool is closed."""
+        """The future of `task(...)`. Waits while there is no room.
+
+        Raises InputError when the pool is closed, and in a process that was forked from the pool's.
+        """
+        self._refuse_fork()
         place = self._room.ask()
         try:
             place.result()
@@ -48,6 +50,7 @@ class Pool:
         """
         import asyncio  # a program that uses none need not wait for it
 
+        self._refuse_fork()
         place = self._room.ask()
         try:
             await asyncio.wrap_future(place)
@@ -61,10 +64,11 @@ class Pool:
         self._room.close(InputError(CLOSED))
         self._executor.shutdown(cancel_futures=cancel)
 
-    def _begin(self, task: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
-        if os.getpid() != self._process:  # a fork leaves the threads behind, and the task would wait for ever
-            self._room.give_back()
+    def _refuse_fork(self) -> None:
+        if os.getpid() != self._process:  # the threads stayed behind, and a task would wait for ever
             raise InputError(FORKED)
+
+    def _begin(self, task: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
         try:
             future = self._executor.submit(task, *arguments, **named)
         except RuntimeError as error:

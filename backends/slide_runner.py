@@ -49,7 +49,6 @@ class SlideRunner(HostRunner):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(window_runner, inputs, outputs, axes)
-        self.window_runner = window_runner
         self.windows = windows
         self._progress = progress
 
@@ -126,7 +125,7 @@ class SlideRunner(HostRunner):
             crops = np.empty((len(chosen), CHANNELS, *self.windows.crop_size), np.float32)
             for left, crop in zip(chosen, crops, strict=True):
                 source.write(tops[number], left, crop)
-            logits = self.window_runner.run({IMAGES.name: crops})[LOGITS]
+            logits = self._inner.run({IMAGES.name: crops})[LOGITS]
             if weights is not None:
                 logits *= weights  # a new array, and ours
             yield from zip(chosen, logits, strict=False)

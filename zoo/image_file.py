@@ -18,21 +18,29 @@ FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP")
 
 
 class Header(NamedTuple):
-    """`size` (height, width) in pixels, as stored: an orientation tag is not applied. `mode` is PIL's.
-
-    `turned`: whether the tag says that height and width change places.
-    """
+    """`size` (height, width) in pixels, as stored: an orientation tag is not applied. `mode` is PIL's."""
 
     size: tuple[int, int]
     mode: str
-    turned: bool = False
 
 
 def read_header(path: Path) -> Header:
     """Size and mode, without decoding. Raises ImageFileError, and FileNotFoundError."""
     with opened_image(path) as stream:
         image = _identified(stream)
-        return Header((image.height, image.width), image.mode, _tag(image) in TURNED)
+        return Header((image.height, image.width), image.mode)
+
+
+def is_turned(path: Path) -> bool:
+    """Whether the file has an orientation tag by which height and width change places. Raises as `read_header`."""
+    with opened_image(path) as stream:
+        image = _identified(stream)
+        if isinstance(image, PngImagePlugin.PngImageFile) and "exif" not in image.info:
+            return False  # Pillow would decode the whole image to look for one
+        try:
+            return image.getexif().get(ORIENTATION) in TURNED
+        except Exception:  # noqa: BLE001  # a broken tag says nothing
+            return False
 
 
 def read_stored(path: Path) -> Any:
@@ -57,13 +65,6 @@ def _identified(stream: IO[bytes]) -> Image.Image:
         raise ImageFileError(UNKNOWN)
     check_bound((image.height, image.width))
     return image
-
-
-def _tag(image: Image.Image) -> Any:
-    try:
-        return image.getexif().get(ORIENTATION)
-    except Exception:  # noqa: BLE001  # a broken tag says nothing
-        return None
 
 
 def _whole(stream: IO[bytes]) -> Image.Image:

@@ -1,7 +1,8 @@
 """The versions of installed packages."""
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 
@@ -20,8 +21,8 @@ def _imported(package: str) -> str | None:
     own = getattr(sys.modules.get(package), "__dict__", {}).get("__version__")  # some modules warn when it is asked for
     if not isinstance(own, str):
         return None
-    found = _installed_version(package)
-    return None if found is not None and own.startswith(found.partition("+")[0]) else own.partition("+")[0]
+    found, number = _installed_version(package), re.split("[+-]", own)[0]
+    return None if found is not None and found.partition("+")[0] == number else number
 
 
 @cache
@@ -30,5 +31,11 @@ def _installed_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
-        others = packages_distributions().get(package)
+        others = _distributions().get(package) if package.isidentifier() else None  # the name of a module
         return version(others[0]) if others else None
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Of each module that is installed. It reads the records of them all."""
+    return packages_distributions()

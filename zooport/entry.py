@@ -1,5 +1,6 @@
 """Where the command `zooport` begins: nothing of the other packages is imported before they are known to be its own."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -32,9 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before the verb's own code runs
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except OSError as error:  # a reader that is gone, or a disk that is full
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
         drop_output()
-        reason = UNREAD if isinstance(error, BrokenPipeError) else f"standard output: {error.strerror}"
+        reason = UNREAD if error.errno == errno.EPIPE else f"standard output: {error.strerror}"
         print(f"error: {reason}", file=sys.stderr)
         return code or USER_ERROR
     return code

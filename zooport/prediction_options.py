@@ -115,5 +115,5 @@ def settings_of(options: argparse.Namespace, deployment: Mapping[str, str], *, l
         "deployment": deployment,
         **{name: getattr(options, name) for name in names},
         "format": sorted(set(formats_of(options))),
-        LIVE: live,
+        LIVE: live and formats_of(options) != [FILES],  # each frame has files of its own
     }

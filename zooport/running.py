@@ -24,7 +24,7 @@ from zoo.own_code import place_of, reason_of
 from zoo.printable import printable
 from zooport.exit_codes import GOOD, INTERRUPTED, OUR_FAULT, UNAVAILABLE, USER_ERROR
 from zooport.parser import Parser
-from zooport.standard_output import UNREAD, drop_unwritable
+from zooport.standard_output import UNREAD, drop_output, drop_unwritable
 from zooport.writable import check_writable
 
 STANDARD_OUTPUT = Path("-")  # of --json
@@ -85,7 +85,10 @@ def run_tool(
     except KeyboardInterrupt as error:
         return _report(_noted("interrupted", error), INTERRUPTED, options, data_of(error), warned)
     except (ZooportError, OSError) as error:
-        message = UNREAD if isinstance(error, BrokenPipeError) else str(error)
+        message = str(error)
+        if isinstance(error, BrokenPipeError):
+            drop_output()
+            message = UNREAD
         drop_unwritable()
         code = getattr(error, "exit_code", USER_ERROR)
         return _report(_noted(message, error), code, options, data_of(error), warned)
@@ -226,9 +229,11 @@ def _noticed(warned: list[str], *, quiet: bool) -> Iterator[None]:
     """Notices go to standard error, each once, and into `warned`."""
 
     def warn(message: str) -> None:
-        if message not in warned:
-            warned.append(message)
-            if not quiet:
+        if message in warned:
+            return
+        warned.append(message)
+        if not quiet:
+            with contextlib.suppress(OSError):  # a notice ends no work
                 print(printable(f"warning: {message}"), file=sys.stderr)
 
     with heard(warn):

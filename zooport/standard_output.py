@@ -16,7 +16,7 @@ def open_closed_streams() -> None:
 
 
 def drop_unwritable() -> None:
-    """What standard output does not take, because its reader is gone or its disk is full, goes nowhere."""
+    """What standard output does not take goes nowhere: its reader is gone, or its disk is full."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -100,14 +100,12 @@ class OnnxRuntime(Backend):
         return super().is_on_cuda(requested) or (requested or "").partition(":")[0] in BUILDERS
 
     def triton_accelerator(self) -> Mapping[str, str]:
-        """See Backend. Those of a session here."""
-        from backends.onnxruntime.providers import CUDA_OPTIONS
+        """See Backend. As for a session here, see provider_options."""
+        return {"use_tf32": "0"}
 
-        return CUDA_OPTIONS
-
-    def triton_parameters(self, threads: int) -> Mapping[str, str]:
-        """See Backend."""
-        return {"intra_op_thread_count": str(threads)}
+    def triton_parameters(self, threads: int | None) -> Mapping[str, str]:
+        """See Backend. On a GPU cuDNN's heuristics, as for a session here: Triton's own default is another."""
+        return {"cudnn_conv_algo_search": "1"} if threads is None else {"intra_op_thread_count": str(threads)}
 
     def preflight_rows(self) -> "Sequence[Row]":
         """What its CPU provider has no kernel for."""

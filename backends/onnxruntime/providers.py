@@ -15,7 +15,6 @@ SHORT_NAMES = {
     "tensorrt": "TensorrtExecutionProvider",
     "tensorrt-rtx": "NvTensorRTRTXExecutionProvider",
 }
-CUDA_OPTIONS = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
 BUILDERS = ("tensorrt", "tensorrt-rtx")
 """Those that build an engine, by their short names."""
 REMEDIES = {
@@ -64,7 +63,7 @@ def provider_options(
         )
     options = {"device_id": device or "0"}
     if short == "cuda":
-        return name, options | CUDA_OPTIONS
+        return name, options | {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
     if short == "tensorrt":
         return name, options | _tensorrt(provider, engine or EngineOptions(), profile, cache)
     if short == "tensorrt-rtx":

@@ -17,7 +17,6 @@ from backends.openvino.compiling import Settings, compiled
 from backends.openvino.free_inputs import with_free_inputs
 from backends.openvino.runner import OpenVINORunner
 from zoo.errors import InputError
-from zoo.installed_versions import installed_versions
 from zoo.manifest import ONNX_FILE, Manifest
 from zoo.notices import notice
 from zoo.opened_file import OpenedFile
@@ -68,6 +67,8 @@ def code_sha256() -> str:
     try:
         sources = [inspect.getsource(module) for module in (free_inputs, quantised)]
     except OSError:  # of compiled modules alone there are none
+        from zoo.installed_versions import installed_versions
+
         sources = [repr(installed_versions(("zooport",)))]
     return hashlib.sha256("".join(sources).encode()).hexdigest()
 

@@ -117,7 +117,7 @@ def _graph(name: str, model: Deployment, content: bytes, serving: Serving) -> Tr
         instances(serving) if on_cpu else instances(replace(serving, instances=1), on_cpu=False),
         queue(serving),
         warmup(first, *(Tensor(spec.name, spec.dtype, array.shape[first:]) for spec, array in feeds.items())),
-        parameters(backend.triton_parameters(serving.threads)) if on_cpu else "",
+        parameters(backend.triton_parameters(serving.threads if on_cpu else None)),
         "" if on_cpu else accelerator(backend.triton_accelerator()),
     )
     files = {f"{FIRST_CALL}/{spec.name}": array.tobytes() for spec, array in feeds.items()}

@@ -1,5 +1,7 @@
 """A deployment as one Python model of NVIDIA's Triton, around `load`: for every backend and task."""
 
+from dataclasses import replace
+
 from backends.deployment import Deployment
 from backends.registry import get_backend
 from backends.serving.protocol import FILE, check_outputs
@@ -29,7 +31,7 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
     manifest = model.manifest
     check_outputs(manifest.name, result.arrays)
     backend = get_backend(manifest.backend)
-    on_cpu = backend.is_on_cpu(manifest.provider)
+    on_cpu, on_cuda = backend.is_on_cpu(manifest.provider), backend.is_on_cuda(manifest.provider)
     batch = largest_batch(serving, _batches(manifest, result), on_cpu=on_cpu)
     file, *settings = request_tensors(manifest, batched=batch > 0)
     config = config_text(
@@ -38,7 +40,7 @@ def python_model(model: Deployment, content: bytes, result: Result, serving: Ser
         batch,
         [file, *settings],
         answer_tensors(result, batched=batch > 0),
-        instances(serving, on_cpu=not backend.is_on_cuda(manifest.provider)),
+        instances(serving if on_cpu else replace(serving, instances=serving.instances or 1), on_cpu=not on_cuda),
         queue(serving),
         warmup(min(batch, 1), file._replace(sides=(*file.sides[:-1], len(content)))),
         parameters({THREADS: str(serving.threads)}),

@@ -92,7 +92,10 @@ def attempt(subject: ExaminedModel, way: ExportVariant) -> Attempt:
     except ExportError as error:
         stage: Stage = "reference" if custom_nodes(model) else "onnxruntime"
         return replace(result, stage=stage, error=_first_line(error))
-    runs = [_run(model, subject, number) for number in range(len(subject.trials))]
+    try:
+        runs = [_run(model, subject, number) for number in range(len(subject.trials))]
+    except Exception as error:  # noqa: BLE001  # of the model on its example, as above
+        return replace(result, stage="reference", error=_format_error(error))
     result = replace(result, runs=tuple(run for run in runs if run is not None))
     wrong = next((trial for trial, run in zip(subject.trials, runs, strict=True) if run and not run.good), None)
     if wrong is not None:

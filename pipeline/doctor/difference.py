@@ -16,7 +16,10 @@ def eager_outputs(module: nn.Module, feed: Mapping[str, Tensor]) -> list[NDArray
     """The tensors among what the module gives, in order, as the exporters flatten them."""
     with torch.no_grad():
         outputs = module(*(tensor.clone() for tensor in feed.values()))
-    return [leaf.detach().numpy() for leaf in tree_leaves(outputs) if isinstance(leaf, Tensor)]
+    leaves = [leaf.detach() for leaf in tree_leaves(outputs) if isinstance(leaf, Tensor)]
+    return [
+        (leaf.float() if leaf.dtype is torch.bfloat16 else leaf).numpy() for leaf in leaves
+    ]  # numpy has no bfloat16
 
 
 def difference(expected: Sequence[NDArray[Any]], actual: Sequence[Any]) -> float:

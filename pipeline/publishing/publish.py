@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from pipeline.publishing.exchange import exchange
@@ -38,6 +38,8 @@ def warn_of_kept(folder: Path) -> None:
 @contextmanager
 def publication(place: Path, kept: Kept = warn_of_kept) -> Iterator[Path]:
     """A new, empty, hidden folder beside ``place``; on a normal exit it takes the place, on any other it is gone.
+
+    Where the place cannot be moved, it stays beside it under a visible name, which the error has.
 
     Leftovers of killed runs are removed first. Parent folders that were made here and are empty after a failure are
     removed, too. Files that zooport did not write are never removed: where there are some in the place already, they
@@ -220,6 +222,8 @@ def _kept_beside(staged: Path, place: Path, error: OSError) -> InputError:
     new = staged if staged.exists() else _aside(place)
     free = _free_name(place, "new")
     new.rename(free)
+    with suppress(OSError):
+        sync(place.parent)
     return InputError(
         f"{place}: cannot be replaced ({error.strerror}); the new deployment is {free}: move the old one away and "
         "rename it, or deploy with another --work-dir"

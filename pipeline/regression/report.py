@@ -38,7 +38,7 @@ def html(regression: Regression) -> str:
         kind="bad"
         if any(result.state.kind == "bad" for _, result in regression.cells)
         else "open"
-        if regression.failed or not regression.passed
+        if regression.failed or not regression.any_passed
         else "good",
         explanation=EXPLANATION.format(images=format_images(regression.matrix)),
         columns=[format_column(column) for column in regression.matrix.columns],

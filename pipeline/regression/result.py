@@ -109,7 +109,7 @@ class Regression:
         return [(cell, result) for cell, result in self.cells if result.state is not State.PASSED]
 
     @property
-    def passed(self) -> bool:
+    def any_passed(self) -> bool:
         """Whether there is a cell that did."""
         return len(self.not_green) < len(self.cells)
 

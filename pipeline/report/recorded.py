@@ -117,7 +117,7 @@ def _and_look(one: Recorded, look: Callable[[Recorded], T]) -> tuple[Recorded, T
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         file = one.folder / PARITY_FILE
         raise InputError(
-            f"{file}: not as a deploy writes it ({type(error).__name__}: {error}); deploy again"
+            f"{file}: not in the form that a deploy writes ({type(error).__name__}: {error}); deploy again"
         ) from error
 
 

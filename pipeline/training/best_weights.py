@@ -34,7 +34,7 @@ class BestWeights(Hook):  # type: ignore[misc]  # mmengine is untyped
     one that begins anew does not.
     """
 
-    priority = "LOW"  # before the one that stops early
+    priority = "NORMAL"  # before the log, which says that a validation is done, and before the one that stops early
 
     def __init__(self, metric: str, work_dir: Path, so_far: Callable[[int], TrainingRun]) -> None:
         self.metric, self.file, self.so_far = metric, work_dir / NAME, so_far

@@ -4,6 +4,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from zoo.files.writing import write_whole
 
 NAME = "curves.png"
 LOGS = "*/vis_data/scalars.json"  # a folder for each start, named by its time: their order is that of the starts
+STARTED = "%Y%m%d_%H%M%S"  # such a name
 SMOOTHING = 0.02  # standard deviation of the weights of the moving mean, as a part of all logged points
 REACH = 6  # of these deviations: what is farther weighs less than rounding
 FIGURES = 3  # of a validation that are drawn
@@ -51,9 +53,19 @@ def joined(logs: Iterable[Path]) -> list[Record]:
     return records
 
 
-def validated(work_dir: Path) -> set[int]:
-    """The steps at which a validation has been logged."""
-    return {int(record["step"]) for record in joined(work_dir.glob(LOGS)) if figures_of(record)}
+def validated(work_dir: Path, began: str | None) -> set[int]:
+    """The steps at which a validation has been logged, since a run began, ISO 8601; None: by any run."""
+    since = datetime.min.replace(tzinfo=UTC) if began is None else datetime.fromisoformat(began).replace(microsecond=0)
+    logs = [log for log in work_dir.glob(LOGS) if _started(log) >= since]
+    return {int(record["step"]) for record in joined(logs) if figures_of(record)}
+
+
+def _started(log: Path) -> datetime:
+    """By the name of its folder, in this machine's time; the earliest of all where it is named otherwise."""
+    try:
+        return datetime.strptime(log.parents[1].name, STARTED).astimezone()
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _records(log: Path) -> Iterable[Record]:

@@ -17,7 +17,7 @@ from pipeline.base.steps import BeginStep
 from pipeline.publishing.lock import locked
 from pipeline.training.best_weights import BestWeights
 from pipeline.training.curves import validated
-from pipeline.training.faults import in_one_line
+from pipeline.training.faults import faults_of_recipe
 from pipeline.training.opencv_threads import one_opencv_thread
 from pipeline.training.optimization import optimization, schedule
 from pipeline.training.own_data import own_dataset
@@ -27,7 +27,7 @@ from pipeline.training.starting_model import backbone_sha256, starting_model
 from pipeline.training.trainable import Trainable
 from pipeline.training.training_data import training_data
 from pipeline.training.training_run import LAST, RUN_KEY
-from pipeline.training.validation import Validation
+from pipeline.training.validation import Validation, remove_leftovers
 from pipeline.training.whole_files import BACKEND_ARGS
 from zoo.build import build_model
 from zoo.cards import TrainingRun
@@ -65,16 +65,19 @@ class RunInCheckpoint(Hook):  # type: ignore[misc]  # mmengine is untyped
 
 
 class MissedValidation(Hook):  # type: ignore[misc]  # mmengine is untyped
-    """Makes up for a validation that a stop cut off: mmengine writes a checkpoint before it, and goes on behind it."""
+    """Makes up for a validation that a stop cut off: mmengine saves a checkpoint before it, and resumes after it.
 
-    def __init__(self, interval: int | None) -> None:
-        self.interval = interval
+    `began`: when the run began, as its record has it.
+    """
+
+    def __init__(self, interval: int | None, began: str | None) -> None:
+        self.interval, self.began = interval, began
 
     def before_train(self, runner: Runner) -> None:
         """Validates what a checkpoint has that a run goes on from, where no log has figures of it."""
         done = runner.iter
         due = done and (done == runner.max_iters or (self.interval is not None and done % self.interval == 0))
-        if due and done not in validated(Path(runner.work_dir)):
+        if due and done not in validated(Path(runner.work_dir), self.began):
             runner.val_loop.run()
 
 
@@ -113,6 +116,7 @@ def train(
     check_recipe_data(config)
     work_dir.mkdir(parents=True, exist_ok=True)
     with locked(work_dir):
+        remove_leftovers(work_dir)
         if resume is None:
             run = replace(run, backbone_sha256=backbone_sha256(config, recipe))
         record = RunInCheckpoint(run)
@@ -125,13 +129,13 @@ def train(
             record,
             resume=resume,
             validation=validation,
-            hooks=_hooks(recipe, best, progress),
+            hooks=_hooks(recipe, best, progress, run.began),
             note=note,
             progress=progress,
         )
         if resume is None:
-            (work_dir / LAST).unlink(missing_ok=True)  # of an earlier run, which --resume must not take
-        with in_one_line(recipe.batch_size):
+            (work_dir / LAST).unlink(missing_ok=True)  # of an earlier run, which --resume must not take from here on
+        with faults_of_recipe(recipe.batch_size):
             runner.train()
         model = runner.model.model.cpu()
         if best is not None:
@@ -141,11 +145,11 @@ def train(
         return model, record.so_far(runner.iter)
 
 
-def _hooks(recipe: Recipe, best: BestWeights | None, progress: Progress | None) -> list[Hook]:
+def _hooks(recipe: Recipe, best: BestWeights | None, progress: Progress | None, began: str | None) -> list[Hook]:
     """What happens at a validation, and what is shown."""
     hooks: list[Hook] = []
     if best is not None:
-        hooks += [best, MissedValidation(recipe.val_interval)]
+        hooks += [best, MissedValidation(recipe.val_interval, began)]
         if recipe.patience is not None:
             stop = EarlyStoppingHook(best.metric, rule="greater", min_delta=MIN_DELTA, patience=recipe.patience)
             stop.best_score = stop.best_score if best.best is None else best.best.figure

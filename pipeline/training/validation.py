@@ -2,6 +2,7 @@
 
 import logging
 import random
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,8 +58,12 @@ class Validation:
         """
         plan = bound_plan(self.plan, model)
         policy = default_policy(plan.config)
-        scratch = TemporaryDirectory(dir=folder, prefix=PREFIX)
-        with writable(folder), scratch as kept, _kept_randomness(), _without_log():
+        with (
+            writable(folder),
+            TemporaryDirectory(dir=folder, prefix=PREFIX) as kept,
+            _kept_randomness(),
+            _without_log(),
+        ):
             store = Path(kept) / "results.sqlite"
             earlier = ResultStore.prepare(store, {}, resume=False)
             reference = reference_model(plan.config, plan.task, model, policy, batch_size=1, device=get_device())
@@ -83,6 +88,12 @@ class Validation:
             "val_evaluator": Evaluator([self.metric]),
             "val_cfg": {"type": lambda runner, dataloader, **_: ValidationLoop(runner, dataloader, self)},
         }
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Results of validations that were killed. The folder's lock must be held."""
+    for leftover in folder.glob(f"{PREFIX}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
 
 
 class ValidationLoop(BaseLoop):  # type: ignore[misc]  # mmengine is untyped

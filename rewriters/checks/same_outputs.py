@@ -76,7 +76,11 @@ def _same_rows(expected: Sequence[Array], outputs: Sequence[Array]) -> bool:
 
 def _near_counts(want: Array, got: Array, allowed: int) -> bool:
     """Whether these are whole numbers [N], such as how many rows there are, that those rows can explain."""
-    return want.ndim == 1 and want.dtype.kind in "iu" and bool((np.abs(want - got) <= allowed).all())
+    return (
+        want.ndim == 1
+        and want.dtype.kind in "iu"
+        and bool((np.abs(want.astype(np.int64) - got.astype(np.int64)) <= allowed).all())
+    )
 
 
 def _rows(side: Sequence[Array], expected: Sequence[Array], tables: Sequence[int]) -> NDArray[np.float64]:

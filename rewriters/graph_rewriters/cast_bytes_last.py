@@ -42,10 +42,12 @@ def cast_bytes_last(model: onnx.ModelProto) -> Edited:
         next(one for one in cast.attribute if one.name == "to").i = TensorProto.INT32
     taken = {*makers, *(tensor.name for tensor in graph.initializer), *(value.name for value in graph.input)}
     for name in ends:
-        wide = _free(f"{name}_int32", taken)
+        wide, maker, before = _free(f"{name}_int32", taken), makers[name], onnx.NodeProto()
+        before.CopyFrom(maker)
         _rename(graph, name, wide)
         node = onnx.helper.make_node("Cast", [wide], [name], f"{name}/cast_bytes_last", to=TensorProto.UINT8)
-        hand_down(makers[name], [node])
+        del maker.metadata_props[:]
+        hand_down(before, [maker, node])
         graph.node.append(node)
     for value in graph.value_info:
         if value.name in moved or value.name in {cast.output[0] for cast in casts}:

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, numpy_helper
 
+from rewriters.onnx_graph.keep_metadata import hand_down
 from rewriters.onnx_graph.value_types import value_types
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
@@ -31,17 +32,20 @@ def rounded(model: onnx.ModelProto) -> onnx.ModelProto:
     ]
     for node in graph.node:
         halved = [name for name in node.output if name in halves]
+        before = NodeProto()
+        before.CopyFrom(node)
         node.input[:] = [_wide(name) if name in ends else name for name in node.input]
         node.output[:] = [_raw(name) if name in halves else name for name in node.output]
         for attribute in node.attribute:
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i == HALF:
                 attribute.i = FLOAT
-        nodes.append(node)
+        taking = [node]
         for name in halved:
             half, wide = (name, _wide(name)) if name in ends else (_half(name), name)
-            for cast in (_cast(_raw(name), half, HALF), _cast(half, wide, FLOAT)):
-                cast.metadata_props.extend(node.metadata_props)  # the module, for those who look for its results
-                nodes.append(cast)
+            taking += [_cast(_raw(name), half, HALF), _cast(half, wide, FLOAT)]
+        del node.metadata_props[:]
+        hand_down(before, taking)  # the module too, for those who look for its results
+        nodes += taking
     del graph.node[:]
     graph.node.extend(nodes)
     values = [value for value in graph.value_info if value.type.tensor_type.elem_type != HALF]

@@ -101,16 +101,19 @@ def full_pool(gate: threading.Event) -> tuple[Pool, list[Future[bool]]]:
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_after_a_fork_a_task_is_refused_and_does_not_wait_for_ever() -> None:
-    pool = Pool(2)
-    assert pool.submit(int, "3").result() == 3
+    pool, go_on = Pool(1), threading.Event()
+    under_way = [pool.submit(go_on.wait) for _ in range(ROOM)]  # there is no room left
     if (child := os.fork()) == 0:
+        code = 1
         try:
             pool.submit(int, "3")
         except InputError as error:
-            os._exit(0 if "before this process was forked" in str(error) else 1)
-        os._exit(2)
+            code = 0 if "before this process was forked" in str(error) else 2
+        finally:
+            os._exit(code)
+    go_on.set()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert pool.submit(int, "4").result() == 4
+    assert all(future.result() for future in under_way)
     pool.close()
 
 

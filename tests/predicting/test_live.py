@@ -130,7 +130,7 @@ def test_a_stream_without_a_frame_and_a_camera_that_is_unplugged_are_errors(
         monkeypatch.setattr(video, "live", lambda _, camera=camera: camera)
         run = predict(detector, 0, "--out", out, "--format", "jsonl")
         assert run.code == 2
-        words = f"no frame after {frames}; check its cable" if source == 0 else "the stream gives no frame; check the"
+        words = f"no frame after {frames}; check the cable" if source == 0 else "the stream gives no frame; check the"
         assert f"error: camera 0: {words}" in run.err
     assert len((out / "predictions.jsonl").read_text(encoding="utf-8").splitlines()) == 3
 

@@ -160,6 +160,14 @@ def test_a_damaged_journal_is_named(predict: Predict, detector: Path, photos: Pa
     assert np.all([not path.name.startswith(".") for path in out.iterdir()])
 
 
+def test_a_write_that_failed_half_way_hides_no_row(tmp_path: Path) -> None:
+    with Journal(tmp_path, {}, resume=False) as journal:
+        journal.add(Row.from_dict({"source": "a.png"}))
+        journal._file.write(b'{"row": {"sour')
+        journal._file.flush()
+        assert [row.source for row in journal.rows()] == ["a.png"]
+
+
 def test_the_fault_of_a_recording_is_gone_where_a_later_run_reads_it_to_its_end(tmp_path: Path) -> None:
     good = Row.from_dict({"source": "a.avi", "frame": 0})
     with Journal(tmp_path, {}, resume=False) as journal:

@@ -209,6 +209,7 @@ def test_another_version_of_the_runtime_runs_all_again(
     folder = rewrite_manifest(voc.place, backend="openvino")
     for number, resumed in (("1", 0), ("1", 7), ("2", 0)):
         monkeypatch.setattr("zoo.installed_versions._installed_version", {"openvino": number}.get)
+        monkeypatch.setattr("zoo.installed_versions._imported", lambda _: None)
         table = measured(evaluate, voc, "--deployment", folder, "--resume")
         assert table["rows"][1]["images_resumed"] == resumed
 

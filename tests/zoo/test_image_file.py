@@ -11,12 +11,12 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from zoo.datasets.files import image_files
 from zoo.datasets.files.faults import Faults
 from zoo.errors import InputError
-from zoo.image_file import read_header, read_stored
+from zoo.image_file import is_turned, read_header, read_stored
 from zoo.image_pixels import MAX_PIXELS, ImageFileError, read_pixels
 from zoo.input_kinds.image.reading import read_image
 
@@ -218,3 +218,21 @@ def test_no_code_of_ours_opens_images_by_all_of_pillows_plugins() -> None:
             text = path.read_text(encoding="utf-8")
             assert "Image.open(" not in text, path
             assert "imread(" not in text.replace("cv2.imread(path)", ""), path
+
+
+def test_whether_a_file_is_turned_is_known_without_decoding_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, turned in ((None, False), (1, False), (3, False), (6, True), (8, True)):
+        tag = Image.Exif()
+        if value is not None:
+            tag[0x0112] = value
+        for kind in ("jpg", "png", "webp", "tiff"):
+            Image.fromarray(PIXELS).save(tmp_path / f"a.{kind}", exif=tag)
+            assert is_turned(tmp_path / f"a.{kind}") == turned, (kind, value)
+
+    def decoded(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(PngImagePlugin.PngImageFile, "load", decoded)
+    Image.fromarray(PIXELS).save(tmp_path / "plain.png")
+    assert not is_turned(tmp_path / "plain.png")
+    assert read_header(tmp_path / "plain.png").size == PIXELS.shape[:2]

@@ -46,7 +46,8 @@ class DrawnVideo:
             if not self._writer.isOpened():
                 raise OSError(f"{self.path}: OpenCV cannot write this video ({CODEC}, {width}x{height})")
         if drawn.shape[1::-1] != self._size:
-            drawn = cv2.resize(drawn, self._size, interpolation=cv2.INTER_AREA)
+            shrinks = drawn.shape[1] > self._size[0]
+            drawn = cv2.resize(drawn, self._size, interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
         self._writer.write(drawn)
         self._frames += 1
 

@@ -70,6 +70,8 @@ class Journal:
         place = 0
         with self.path.open("rb") as file:
             for line in file:
+                if not line.endswith(b"\n"):  # a write that failed
+                    return
                 if place not in self._replaced and "row" in (content := json.loads(line)):
                     yield Row.from_dict(content["row"])
                 place += len(line)
@@ -144,7 +146,9 @@ class Journal:
             self._check_settings(settings)
 
     def _check_settings(self, before: Mapping[str, Any]) -> None:
-        differing = [name for name, value in self._settings.items() if before.get(name) != value]
+        if before.get(LIVE):
+            raise InputError(f"--resume: {self.path.parent} was of a camera, which cannot be read again; {DAMAGED}")
+        differing = [name for name, value in self._settings.items() if name != LIVE and before.get(name) != value]
         if differing:
             what = ", ".join(differing)
             raise InputError(

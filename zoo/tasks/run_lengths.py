@@ -1,7 +1,4 @@
-"""Masks in shorter forms, by numpy alone: the boxes around them, and COCO's compressed run lengths.
-
-The latter are those of `pycocotools.mask.encode`.
-"""
+"""Masks as COCO's compressed run lengths, as `pycocotools.mask.encode` gives them; with numpy alone."""
 
 from typing import Any
 
@@ -12,16 +9,6 @@ BITS = 5  # of a number in each character
 MORE = 1 << BITS
 FIRST = 48  # "0"
 SAME_AGAIN = 2  # counts from the third on are written as the difference to the one two before
-
-
-def mask_boxes(masks: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """The smallest boxes x1 y1 x2 y2 around masks [n, h, w], float32 [n, 4], in cells; zeros for an empty mask."""
-    boxes = np.zeros((len(masks), 4), np.float32)
-    for axis, side in ((1, 0), (2, 1)):  # columns, then rows
-        used = np.asarray(masks.any(axis=axis))
-        boxes[:, side] = used.argmax(axis=1)
-        boxes[:, side + 2] = np.where(used.any(axis=1), used.shape[1] - used[:, ::-1].argmax(axis=1), 0)
-    return boxes
 
 
 def run_lengths(mask: NDArray[np.bool_]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ EXAMPLES = """examples:
 --resume and --rerun-failed reuse a result if nothing that it depends on has changed: the cell, the config and its
 checkpoint, the sources of zooport, the versions of the libraries. They do not check the data set's files.
 
-Code 3: one or more cells did not pass, but for those that are left out or lack a library. Code 130: finished cells
+Code 3: one or more cells did not pass, not counting those that are left out or lack a library. Code 130: finished cells
 are kept for --resume."""
 ZOOPORT = (sys.executable, "-P", "-m", "zooport")  # of each cell; -P: no file of the current folder is imported
 STYLES = {"good": "green", "bad": "red", "open": "dim"}

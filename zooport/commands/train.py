@@ -181,11 +181,13 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
         recipe = replace(recipe, seed=run.seed)
         write_line(f"continues from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
     check_writable(work_dir, str(work_dir), "give another --work-dir", make=True)
+    pointer = work_dir / "last_checkpoint"
+    before = pointer.stat().st_mtime_ns if pointer.is_file() else None  # of an earlier run
     try:
         with show_counts(open_console(), unit="done") as (_, progress):
             return train(config, recipe, work_dir, run, resume=resume, note=write_line, progress=progress)
     except KeyboardInterrupt as stop:
-        if (work_dir / "last_checkpoint").is_file():
+        if pointer.is_file() and (resume is not None or pointer.stat().st_mtime_ns != before):
             stop.add_note("continue with --resume")
         raise
     finally:

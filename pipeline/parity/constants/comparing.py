@@ -15,7 +15,6 @@ from zoo.contract.constants.constant import Form
 Array = NDArray[Any]
 FEW = 16  # a node that reads at most so many numbers is asked for single ones of them
 ULPS = 4  # of an array's largest number: exporters compute anchors in another order
-HALF_STEP = 0.5 * (1 + 2**-10)  # of fp16: as far as the nearest one can be, and the rounding to float32 before it
 COMPARISONS = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 NEUTRAL = (0.0, -1.0, 1.0, 0.5, np.inf, -np.inf)
 """What nodes compare with that is no threshold: empty slots, and sides of a map."""
@@ -52,7 +51,7 @@ class GraphSide:
         if actual.dtype.kind == "f" and (self.half or actual.dtype == np.float16):
             with np.errstate(over="ignore"):
                 rounded, step = one.astype(np.float16) == one, np.spacing(np.abs(two).astype(np.float16))
-            same |= rounded & (np.abs(one - two) <= step.astype(np.float64) * HALF_STEP)
+            same |= rounded & (np.abs(one - two) <= 0.5 * step.astype(np.float64) + allowed)
         equal: NDArray[np.bool_] = np.asarray(same | (one == two))
         return equal
 

@@ -6,6 +6,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from pipeline.training.recipe_values import OPTIMIZERS
 from zoo.build import located_model, takes_argument
 from zoo.config import ModelConfig
 from zoo.config.located import is_address
@@ -18,7 +19,6 @@ PASSES = 6  # over the images, from weights that have learned already
 LEAST_ITERATIONS = 60
 WARMUP = 0.2  # of the iterations, at most
 PATIENCE = 5
-RATE = 1e-3  # of torch's optimizers where a recipe does not say it
 SLOWER = 0.5  # of the rate from scratch, for weights that have learned already
 OF_DATA = ("anchor",)  # arguments of a model that were measured on other data, by a part of their names
 
@@ -125,11 +125,12 @@ def _evaluator(base: ModelConfig, counts: Mapping[str, tuple[int | None, int | N
 def _recipe(base: ModelConfig, count: int) -> dict[str, Any]:
     """A short training from the base's weights; from random ones, where they are not here, as long as the base's."""
     recipe = dict(base.train or {})
-    optimizer = dict(recipe.get("optimizer", {"type": "AdamW", "lr": RATE, "weight_decay": 0.02}))
+    optimizer = dict(recipe.get("optimizer", {"type": "AdamW", "lr": 1e-3, "weight_decay": 0.02}))
     iterations = max(LEAST_ITERATIONS, PASSES * count // BATCH_SIZE)
     weights = start_weights(base)
     if weights is not None:
-        optimizer["lr"] = SLOWER * optimizer.get("lr", RATE)
+        usual = signature(OPTIMIZERS[optimizer["type"]]).parameters["lr"].default
+        optimizer["lr"] = SLOWER * optimizer.get("lr", usual)
     else:
         iterations = max(iterations, recipe.get("iterations", 0))
     return {

@@ -96,7 +96,9 @@ def find_layout(request: DataRequest) -> Layout:
     if not layout.takes_images and request.images is not None:
         raise InputError(f"--images with {request.data}: {layout.what} has its images in it; leave the flag out")
     if request.val_images is not None and (request.val is None or not layout.takes_images):
-        raise InputError(f"--val-images {request.val_images}: of --val with --images; leave the flag out")
+        raise InputError(
+            f"--val-images {request.val_images}: needs --val, and data that takes --images; leave the flag out"
+        )
     if not layout.takes_classes and request.classes:
         raise InputError(f"--classes with {request.data}: {layout.what} names its classes; leave the flag out")
     return layout

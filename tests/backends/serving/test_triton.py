@@ -120,7 +120,7 @@ def test_the_printed_command_binds_to_this_machine(
         (None, Serving("cars", instances=5, batch=2), ("KIND_CPU", 5, 2)),
         ("cuda:1", Serving("cars"), ("KIND_GPU", 1, BATCH)),
         ("cuda", Serving("cars", instances=2, batch=1), ("KIND_GPU", 2, 0)),
-        ("npu", Serving("cars"), ("KIND_CPU", 3, BATCH)),  # of OpenVINO: Triton knows NVIDIA's GPUs alone
+        ("npu", Serving("cars"), ("KIND_CPU", 1, BATCH)),  # of OpenVINO: Triton knows NVIDIA's GPUs alone
     ],
 )
 def test_processes_and_batches_by_what_computes(

@@ -184,6 +184,20 @@ def test_an_engine_is_run_by_tritons_tensorrt_on_a_gpu(deployments: dict[str, Pa
     assert (group.kind, group.count) == (proto.ModelInstanceGroup.KIND_CPU, 3)
 
 
+def test_the_graph_has_the_options_of_our_sessions_on_a_gpu(deployments: dict[str, Path], files: list[Path]) -> None:
+    with load(deployments["detector"], threads=1) as model:
+        result = model(model.task.kind.read(files[0]))
+        model.manifest = replace(model.manifest, provider="cuda:0")
+        models = ensemble_models(model, files[0].read_bytes(), result, Serving("cars"))
+    proto = pytest.importorskip("tritonclient.grpc.model_config_pb2", reason="needs tritonclient[grpc]")
+    text_format = pytest.importorskip("google.protobuf.text_format")
+    configs = [text_format.Parse(each.config, proto.ModelConfig()) for each in models]
+    (graph,) = (config for config in configs if config.name == "cars-graph")
+    (accelerator,) = graph.optimization.execution_accelerators.gpu_execution_accelerator
+    assert (accelerator.name, dict(accelerator.parameters)) == ("cuda", {"use_tf32": "0"})
+    assert {name: value.string_value for name, value in graph.parameters.items()} == {"cudnn_conv_algo_search": "1"}
+
+
 def test_what_triton_cannot_run_by_itself_is_one_line(
     deployments: dict[str, Path],
     ensembles: Path,

@@ -90,9 +90,11 @@ def test_odd_values_are_drawn_as_far_as_they_go(odd: dict[str, Any], tmp_path: P
 
 def test_smoothing_of_a_long_training_takes_no_square_of_it() -> None:
     tracemalloc.start()
-    smooth([1.0] * 20_000)
-    assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
-    tracemalloc.stop()
+    try:
+        smooth([1.0] * 20_000)
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    finally:
+        tracemalloc.stop()
 
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200)

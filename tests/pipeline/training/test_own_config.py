@@ -117,7 +117,9 @@ class TestTheConfig:
         assert config.train_dataset is not None
         assert config.dataset is not None
         assert [Path(section["images"]).name for section in (config.train_dataset, config.dataset)] == ["images", "val"]
-        with pytest.raises(InputError, match="--val-images .*: of --val with --images; leave the flag out"):
+        with pytest.raises(
+            InputError, match="--val-images .*: needs --val, and data that takes --images; leave the flag out"
+        ):
             init(data, val_images=others, force=True)
 
     @given(

@@ -143,8 +143,11 @@ def test_a_start_that_fails_leaves_what_an_earlier_run_goes_on_from(tmp_path: Pa
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (torch.OutOfMemoryError("CUDA out of memory"), "train.batch_size 4: the GPU has not enough memory"),
-        (ValueError("Expected more than 1 value per channel when training"), "train.batch_size 4: batch norm needs 2"),
+        (torch.OutOfMemoryError("CUDA out of memory"), "train.batch_size 4: the GPU does not have enough memory"),
+        (
+            ValueError("Expected more than 1 value per channel when training"),
+            "train.batch_size 4: batch norm needs at least 2",
+        ),
     ],
 )
 def test_a_batch_that_does_not_fit_is_one_line(

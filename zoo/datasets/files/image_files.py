@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from zoo.datasets.files.faults import Faults, Line
 from zoo.errors import InputError
-from zoo.image_file import Header, read_header, read_stored
+from zoo.image_file import Header, is_turned, read_header, read_stored
 from zoo.image_pixels import ImageFileError, read_pixels
 
 GONE = "no such file; it was removed after the data set was checked"
@@ -30,8 +30,10 @@ def check_header(
         faults.add(path, str(error))
         return None
     if size is not None and header.size != size:
-        turned = header.turned and header.size[::-1] == size
-        cure = "; its orientation tag turns it, and with a truth pixels are taken as stored: save the file upright"
+        turned = header.size[::-1] == size and is_turned(path)
+        cure = (
+            "; its orientation tag rotates it, but images with ground truth are read as stored: save the file upright"
+        )
         found, expected = format_pixel_size(header.size), format_pixel_size(size)
         faults.add(named_in or path, f"{name}the file is {found}, expected {expected}{cure if turned else ''}", line)
         return None

@@ -63,7 +63,9 @@ class Video(Recording):
                 number += 1
             claimed = _claimed(capture)
         if isinstance(self.source, int):
-            raise InputError(f"{self.label}: no frame after {number}; check its cable, and whether a program holds it")
+            raise InputError(
+                f"{self.label}: no frame after {number}; check the cable, and that no other program uses it"
+            )
         if number == 0:
             what = "the stream gives no frame" if self.live else "no frame of the video can be read"
             raise InputError(f"{self.label}: {what}; {'check the address' if self.live else GIVE}")

@@ -10,10 +10,10 @@ from zoo.tasks.class_info import ClassInfo
 from zoo.tasks.detection import DetectionResult
 from zoo.tasks.instance_masks.result import InstanceMasksResult
 from zoo.tasks.instance_segmentation import InstanceSegmentation
+from zoo.tasks.mask_boxes import mask_boxes
 from zoo.tasks.output_role import OutputRole, Roles
 from zoo.tasks.registry import register_task
 from zoo.tasks.result import Result
-from zoo.tasks.run_lengths import mask_boxes
 from zoo.tasks.task import Array
 from zoo.tensor_spec import TensorSpec
 

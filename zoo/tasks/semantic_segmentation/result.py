@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from zoo.errors import InputError
 from zoo.optional_library import optional_library
+from zoo.tasks.mask_boxes import mask_boxes
 from zoo.tasks.result import Result, frozen_array
-from zoo.tasks.run_lengths import mask_boxes, run_lengths
+from zoo.tasks.run_lengths import run_lengths
 
 MAP_DIMS = 2
 

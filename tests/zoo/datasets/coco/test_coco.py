@@ -55,7 +55,7 @@ def test_the_tag_of_a_photograph_that_was_labelled_upright_is_named(tmp_path: Pa
     tag = Image.Exif()
     tag[0x0112] = 6
     Image.new("RGB", (30, 40)).save(tmp_path / "images" / "42.jpg", exif=tag)
-    message = "the file is 30x40, expected 40x30; its orientation tag turns it, and with a truth pixels are taken as st"
+    message = "the file is 30x40, expected 40x30; its orientation tag rotates it, but images with ground truth are read"
     with pytest.raises(InputError, match=message):
         CocoDetection(**arguments, classes=ANIMALS)
 
