@@ -1,10 +1,25 @@
-"""The kernel's locks of files and folders: released when their holder dies, however it does."""
+"""The kernel's locks of files and folders: released when their holder dies, however it does.
+
+A process that the holder has forked lets go of them: a worker that outlives its parent by seconds holds no lock.
+"""
 
 import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_held: set[int] = set()
+
+
+def _let_go() -> None:
+    """In a child: its copies of the descriptors are closed, and the parent's locks stay."""
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 @contextmanager
@@ -15,10 +30,13 @@ def locked(path: Path, *, wait: bool = True, make: bool = False) -> Iterator[int
     `wait` is False, and OSError where there is nothing of that name, or it cannot be opened.
     """
     descriptor = _acquire(path, os.O_RDWR | os.O_CREAT if make else os.O_RDONLY, wait=wait)
+    _held.add(descriptor)
     try:
         yield descriptor
     finally:
-        os.close(descriptor)
+        if descriptor in _held:  # and not in a process that was forked meanwhile
+            _held.remove(descriptor)
+            os.close(descriptor)
 
 
 def _acquire(path: Path, flags: int, *, wait: bool) -> int:

@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -8,6 +9,7 @@ import pytest
 
 from zoo.files.locks import locked
 
+ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys, time
 from pathlib import Path
@@ -15,6 +17,21 @@ from zoo.files.locks import locked
 with locked(Path(sys.argv[1]), make=True):
     print("held", flush=True)
     time.sleep(60)
+"""
+
+
+FORKS = """
+import os, signal, sys, time
+from pathlib import Path
+from zoo.files.locks import locked
+with locked(Path(sys.argv[1]), make=True):
+    if (child := os.fork()) == 0:
+        print("forked", flush=True)
+        time.sleep(60)
+        os._exit(0)
+    print(child, flush=True)
+    sys.stdin.readline()
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -82,3 +99,23 @@ def test_a_file_that_its_holder_removes_is_locked_anew(tmp_path: Path) -> None:
         pass
     release.set()
     waiting.join()
+
+
+def test_a_forked_child_that_outlives_its_parent_holds_no_lock(tmp_path: Path) -> None:
+    """As the workers of a training's data loader do for some seconds."""
+    path = tmp_path / "lock"
+    command = [sys.executable, "-c", FORKS, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        (child,) = (int(line) for line in (process.stdout.readline(), process.stdout.readline()) if line != "forked\n")
+        try:
+            with pytest.raises(BlockingIOError), locked(path, wait=False):  # the parent has it
+                pass
+            process.stdin.write("die\n")
+            process.stdin.flush()
+            process.wait()
+            with locked(path, wait=False):
+                os.kill(child, 0)  # it is still there
+        finally:
+            os.kill(child, signal.SIGKILL)
