@@ -152,3 +152,17 @@ def test_a_runner_of_points_counts_what_it_leaves_out(caplog: pytest.LogCaptureF
         runner.run({"points": points})
     runner.close()
     assert inner.released
+
+
+def test_a_run_of_points_that_is_under_way_ends_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner, form = Sums(), pillars(slots=4, most=4096)
+    runner = PillarRunner(inner, form, (POINTS, NUM_POINTS), inner.outputs)
+
+    def closing(*arguments: Any) -> Any:
+        runner.close()
+        assert not inner.released
+        return voxelised(*arguments)
+
+    monkeypatch.setattr("backends.pillar_runner.voxelised", closing)
+    runner.run({"points": np.nan_to_num(clouds(2, 600)), "num_points": np.array([600, 600])})
+    assert inner.released

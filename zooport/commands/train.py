@@ -172,6 +172,7 @@ def published_file(config: "ModelConfig") -> Path:
 def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace) -> tuple["nn.Module", "TrainingRun"]:
     """Trains, or goes on; draws the curves of what was done. An interruption says how to go on."""
     from pipeline.training import begin_run, last_checkpoint, read_run, resume_run, train, write_curves
+    from pipeline.training.training_run import LAST
 
     work_dir = folder_of(options)
     run = begin_run(options.config, recipe, amp=options.amp)
@@ -181,7 +182,7 @@ def trained(config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace
         recipe = replace(recipe, seed=run.seed)
         write_line(f"continues from {resume.name}, after {run.iterations} of {recipe.iterations} iterations")
     check_writable(work_dir, str(work_dir), "give another --work-dir", make=True)
-    pointer = work_dir / "last_checkpoint"
+    pointer = work_dir / LAST
     before = pointer.stat().st_mtime_ns if pointer.is_file() else None  # of an earlier run
     try:
         with show_counts(open_console(), unit="done") as (_, progress):

@@ -1,5 +1,6 @@
 """The train section of a config, and what may go wrong before training starts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,12 @@ def test_all_that_a_recipe_says_is_kept() -> None:
     assert made.pretrain == Pretraining(**FIRST)
     assert (made.scale, made.also) == ((1, 2), ("c.py",))
     assert made.to_dict()["pretrain"] == FIRST
+    data = {"type": "LabelMaps", "images": Path("images"), "ignored": {255, 0}}
+    assert replace(made, train_dataset=data).to_dict()["train_dataset"] == {
+        **data,
+        "images": "images",
+        "ignored": [0, 255],
+    }
 
 
 class TestCheckpoints:

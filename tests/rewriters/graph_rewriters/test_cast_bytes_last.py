@@ -3,6 +3,7 @@
 import pytest
 from onnx import TensorProto
 
+from rewriters.graph_passes.marks import marks
 from tests.rewriters.graph_rewriters.graphs import model, ops, rewritten
 
 HEAD = "agraph (float[N, 3] x)"
@@ -14,6 +15,13 @@ def test_a_cast_that_is_joined_is_done_at_the_output() -> None:
     assert ops(after) == ["Abs", "Cast", "Concat", "Cast"]
     assert after.graph.node[1].attribute[0].i == TensorProto.INT32
     assert changes == ["y is cast to uint8 at the output"]
+
+
+def test_a_mark_stays_on_the_output() -> None:
+    before = model(f"{HEAD} => (uint8[N, 6] y) {{ a = Abs (x) b = Cast <to = 2> (a) y = Concat <axis = 1> (b, b) }}")
+    before.graph.node[2].metadata_props.add(key="zooport.mark.0", value='["bytes"]')
+    after, _ = rewritten(before, "cast_bytes_last")
+    assert list(marks(after.graph)) == [("bytes", "y")]
 
 
 def test_a_value_that_is_an_output_and_goes_on_is_cast_for_itself() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from onnx import TensorProto
 
 from rewriters.graph_passes.fold_constants import fold_constants
+from rewriters.graph_passes.marks import marks
 from rewriters.onnx_graph.value_types import value_types
 from rewriters.precision import to_fp16
 from rewriters.precision.caster import cast_to_fp16
@@ -149,3 +150,12 @@ def test_random_networks(graph: onnx.ModelProto) -> None:
     for name, expected in before.items():
         assert np.abs(after[name] - expected).max() <= bound, name
         assert np.abs(plain[name] - expected).max() <= bound, name
+
+
+def test_a_mark_stays_on_the_rounded_tensor() -> None:
+    """Of the second output: a cast has one alone."""
+    halved = parsed(
+        "g (float16[2, 4] x) => (float16[2, 2] y) { a, b = Split <axis = 1, num_outputs = 2> (x) y = Add (a, b) }"
+    )
+    halved.graph.node[0].metadata_props.add(key="zooport.mark.1", value='["right half"]')
+    assert list(marks(rounded(halved).graph)) == [("right half", "b")]

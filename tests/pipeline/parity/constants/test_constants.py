@@ -14,6 +14,7 @@ import torch
 from onnx import numpy_helper
 
 from pipeline.export.constants import constants_of_graph
+from pipeline.parity.constants.comparing import GraphSide
 from pipeline.parity.constants.readings import read_constants
 from pipeline.parity.records import ComparedConstant, ParityRecord
 from tests.examples import slow_but
@@ -208,9 +209,18 @@ def test_fp16_may_round_and_no_more() -> None:
     read("roi_heads", "Greater", 1, 0.3, float(np.float16(0.3)))(graph)
     assert [c.passed for c in compared("faster_rcnn", graph, half=True) if c.name == "score threshold"] == [True]
     assert [c.passed for c in compared("faster_rcnn", graph) if c.name == "score threshold"] == [False]
-    graph = graph_of("faster_rcnn", "torchscript")
-    read("roi_heads", "Greater", 1, 0.3, float(np.float16(0.305)))(graph)
-    assert [c.passed for c in compared("faster_rcnn", graph, half=True) if c.name == "score threshold"] == [False]
+    for wrong in (np.nextafter(np.float16(0.3), np.float16(0)), np.nextafter(np.float16(0.3), np.float16(1)), 0.305):
+        graph = graph_of("faster_rcnn", "torchscript")
+        read("roi_heads", "Greater", 1, 0.3, float(np.float16(wrong)))(graph)
+        assert [c.passed for c in compared("faster_rcnn", graph, half=True) if c.name == "score threshold"] == [False]
+
+
+def test_anchors_in_fp16_may_lie_on_the_other_side_of_a_tie() -> None:
+    """float32 arithmetic in another order moves a number by a part of the array's largest; a step of fp16 is more."""
+    expected = np.array([100.03105, 1000.0])  # fp16 has steps of 1/16 and 1/2 there
+    side = GraphSide([], [], half=True)
+    assert side.equal(np.float16([100.0625, 1000.0]), expected).all()
+    assert side.equal(np.float16([100.125, 1000.0]), expected).tolist() == [False, True]
 
 
 def test_a_number_that_nobody_declared_is_named() -> None:
