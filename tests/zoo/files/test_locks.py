@@ -25,10 +25,12 @@ import os, signal, sys, time
 from pathlib import Path
 from zoo.files.locks import locked
 with locked(Path(sys.argv[1]), make=True):
+    reader, writer = os.pipe()
     if (child := os.fork()) == 0:
-        print("forked", flush=True)
+        os.write(writer, b"1")
         time.sleep(60)
         os._exit(0)
+    os.read(reader, 1)
     print(child, flush=True)
     sys.stdin.readline()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -108,7 +110,7 @@ def test_a_forked_child_that_outlives_its_parent_holds_no_lock(tmp_path: Path) -
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        (child,) = (int(line) for line in (process.stdout.readline(), process.stdout.readline()) if line != "forked\n")
+        child = int(process.stdout.readline())
         try:
             with pytest.raises(BlockingIOError), locked(path, wait=False):  # the parent has it
                 pass
