@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from pipeline.alignment.comparing import Comparison
+from pipeline.alignment.comparing import Comparison, Matched
 from pipeline.alignment.eager_run import run_eager
 from pipeline.alignment.graph_flow import GraphFlow
 from pipeline.alignment.judging import judge
@@ -28,14 +28,14 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class _Point:
-    """A tensor of the graph, and the number of PyTorch's."""
+    """A tensor of the graph, and PyTorch's."""
 
     pair: Pair
-    number: int
+    match: Matched
 
 
 def bisect(comparison: Comparison, opener: Opener, progress: Progress) -> list[Pair]:
-    """The pairs that engines were built for, in graph order; nothing differs, or the last of them does.
+    """The pairs that engines were built for, in graph order; nothing differs, or one of them does.
 
     `comparison`: already compared on a backend that gives its inner tensors; its pairs that are equal there are the
     points to cut at.
@@ -45,16 +45,18 @@ def bisect(comparison: Comparison, opener: Opener, progress: Progress) -> list[P
     names = [point.pair.tensor for point in points]
     behind = {name: flow.behind(name, names)[0] for name in names}
     tried: dict[str, Pair] = {}
+    different: dict[int, list[Pair]] = {}  # by the number of points
 
     def differs(count: int) -> bool:
         """Whether an engine of what the first `count` points need differs in one of its ends."""
         inner = {name for point in points[:count] for name in behind[point.pair.tensor]}
         ends = [point for point in points[:count] if point.pair.tensor not in inner]
-        run = run_eager(comparison.module, comparison.given, {end.number for end in ends})
+        run = run_eager(comparison.module, comparison.given, {end.match.number for end in ends})
         outputs = _run(piece(model, None, [end.pair.tensor for end in ends]), opener, comparison)
-        judged = [_judged(comparison, end, run.kept[end.number], outputs[end.pair.tensor]) for end in ends]
+        judged = [_judged(comparison, end, run.kept[end.match.number], outputs[end.pair.tensor]) for end in ends]
         tried.update((pair.tensor, pair) for pair in judged)
-        return any(pair.verdict == DIFFERS for pair in judged)
+        different[count] = [pair for pair in judged if pair.verdict == DIFFERS]
+        return bool(different[count])
 
     low, high = 0, len(points)  # equal up to low, different at high
     steps = max(1, high.bit_length() + 1)
@@ -72,8 +74,10 @@ def bisect(comparison: Comparison, opener: Opener, progress: Progress) -> list[P
         done += 1
         progress("build engines of pieces", min(done, steps), steps)
     kept = {tensor: pair for tensor, pair in tried.items() if pair.verdict in (EQUAL, SET)}
-    last = tried[points[high - 1].pair.tensor]
-    kept[last.tensor] = _alone(comparison, flow, last, points, opener)
+    # The point that was added last, or one beside it that differs only in an engine that gives both.
+    last = points[high - 1].pair.tensor
+    found = next((pair for pair in different[high] if pair.tensor == last), different[high][-1])
+    kept[found.tensor] = _alone(comparison, flow, found, points, opener)
     return _sorted(flow, kept.values())
 
 
@@ -83,16 +87,12 @@ def _sorted(flow: GraphFlow, pairs: Any) -> list[Pair]:
 
 def _points(comparison: Comparison) -> list[_Point]:
     """The pairs of one tensor each; not behind a choice by data, which another engine may make otherwise."""
-    numbers = {
-        name: number
-        for group in comparison.plan.groups
-        if len(group.numbers) == len(group.tensors)
-        for number, name in zip(group.numbers, group.tensors, strict=True)
-    }
     return [
-        _Point(pair, numbers[pair.tensor])
+        _Point(pair, comparison.matched[pair.tensor])
         for pair in comparison.pairs
-        if pair.tensor in numbers and pair.figures is not None and pair.tensor not in comparison.flow.chosen
+        if pair.tensor in comparison.matched
+        and pair.figures is not None
+        and pair.tensor not in comparison.flow.chosen
     ]
 
 
@@ -108,13 +108,14 @@ def _judged(comparison: Comparison, point: _Point, expected: Array, actual: Arra
 
 
 def _alone(comparison: Comparison, flow: GraphFlow, pair: Pair, points: Sequence[_Point], opener: Opener) -> Pair:
-    """The pair, whose piece was built alone and given PyTorch's tensors where they have the graph's shapes."""
+    """The pair, whose piece was built alone and given PyTorch's tensors, where a reshape makes them the graph's."""
     known = {point.pair.tensor: point for point in points}
-    if not set(pair.behind) <= known.keys():
+    if not all(name in known and known[name].match.in_place for name in pair.behind):
         return pair
-    run = run_eager(comparison.module, comparison.given, {known[name].number for name in (*pair.behind, pair.tensor)})
+    numbers = {known[name].match.number for name in (*pair.behind, pair.tensor)}
+    run = run_eager(comparison.module, comparison.given, numbers)
     fed: Mapping[str, Array] = {
-        name: run.kept[known[name].number].reshape(known[name].pair.graph_shape) for name in pair.behind
+        name: run.kept[known[name].match.number].reshape(known[name].match.shape) for name in pair.behind
     }
     sources = flow.sources([pair.tensor], set(pair.behind))
     try:
@@ -123,6 +124,6 @@ def _alone(comparison: Comparison, flow: GraphFlow, pair: Pair, points: Sequence
     except ExportError as error:
         return replace(pair, note=f"its piece does not run alone: {error}")
     point = known[pair.tensor]
-    if _judged(comparison, point, run.kept[point.number], actual).verdict == DIFFERS:
+    if _judged(comparison, point, run.kept[point.match.number], actual).verdict == DIFFERS:
         return replace(pair, note="its piece also differs alone")
     return replace(pair, note="its piece does not differ alone; its fusion with what is before it does")

@@ -1,8 +1,8 @@
 """The tensors of one run in PyTorch beside those of one run of the graph, in chunks, so that memory is bounded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -12,7 +12,7 @@ from pipeline.alignment.eager_run import MARKED, EagerRun, run_eager
 from pipeline.alignment.graph_flow import GraphFlow
 from pipeline.alignment.judging import Judged, at_fault, judge
 from pipeline.alignment.matching import Match, matches
-from pipeline.alignment.planning import Group, Plan, plan_pairs
+from pipeline.alignment.planning import Group, plan_pairs
 from pipeline.alignment.records import DIFFERS, EQUAL, ITSELF, SET, UNKNOWN, Pair
 from pipeline.alignment.second_look import STRICT, rows_at_fault
 from pipeline.graphs.graph_runs import graph_tensors, more_outputs, piece
@@ -24,12 +24,24 @@ Array = NDArray[Any]
 NAMED = 4  # modules in the name of a pair
 
 
+class Matched(NamedTuple):
+    """PyTorch's tensor for one of the graph: its `number`, and the `shape` of the graph's.
+
+    `in_place`: it becomes the graph's by a reshape. `equal`: the two are equal.
+    """
+
+    number: int
+    shape: tuple[int, ...]
+    in_place: bool
+    equal: bool
+
+
 @dataclass
 class Comparison:
     """One image's. `given`: inputs of the module, in forward's order; `extra`: what the graph takes beside them.
 
     After `compare`: `pairs`, `outputs` of the graph by itself, node by node, `changed`, `absent` and `last` as in
-    Alignment.
+    Alignment; `matched`: the tensors of the graph to which one of PyTorch's belongs for sure.
     """
 
     module: Contract
@@ -44,7 +56,7 @@ class Comparison:
     absent: Mapping[str, str] = field(default_factory=dict)
     forced: dict[str, Array] = field(default_factory=dict)
     last: str = ""
-    _numbers: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    matched: dict[str, Matched] = field(default_factory=dict)
 
     def compare(self, progress: Progress) -> EagerRun:
         """Run both sides; PyTorch's run, without the tensors."""
@@ -55,7 +67,7 @@ class Comparison:
         self.absent = self.plan.absent
         self.sizes = run.sizes
         self.outputs = graph_tensors(self.model, self._arrays, [value.name for value in self.model.graph.output])
-        waiting = list(_bounded(self.plan, run.sizes, self.memory))
+        waiting = list(self.plan.groups)
         total = len(waiting)
         while waiting:
             done, left = self._chunk(waiting[: self._fitting(waiting)])
@@ -140,8 +152,9 @@ class Comparison:
         number = None if match.number is None else group.numbers[match.number]
         if judged.astray and self.threshold <= STRICT and (count := self._at_fault(tensor, match)):
             judged = at_fault(judged, match, count)
-        if number is not None and judged.verdict == EQUAL and match.layout is not None and match.layout.in_place:
-            self._numbers[tensor] = number, array.shape
+        equal = judged.verdict == EQUAL
+        if number is not None and match.layout is not None and (sure or equal):
+            self.matched[tensor] = Matched(number, array.shape, match.layout.in_place, equal)
         if judged.force is not None:
             self.forced[tensor] = judged.force
         numbers = group.numbers if number is None else (number,)
@@ -163,12 +176,12 @@ class Comparison:
     def _at_fault(self, tensor: str, match: Match) -> int:
         """How many rows of a tensor differ for another reason than rounding; 0 where that cannot be found out."""
         assert match.expected is not None
-        known = self._numbers.keys() | self.forced.keys()
-        stops = self.flow.behind(tensor, known)[0]
-        numbers = {name: self._numbers[name] for name in stops if name not in self.forced}
-        run = run_eager(self.module, self.given, {number for number, _ in numbers.values()})
+        known = {name: match for name, match in self.matched.items() if match.equal and match.in_place}
+        stops = self.flow.behind(tensor, known.keys() | self.forced.keys())[0]
+        taken = {name: known[name] for name in stops if name not in self.forced}
+        run = run_eager(self.module, self.given, {match.number for match in taken.values()})
         sources = {name: self.forced[name] for name in stops if name in self.forced}
-        sources |= {name: run.kept[number].reshape(shape) for name, (number, shape) in numbers.items()}
+        sources |= {name: run.kept[match.number].reshape(match.shape) for name, match in taken.items()}
         try:
             part = piece(self.model, self.flow.sources([tensor], set(stops)), [tensor])
 
@@ -199,14 +212,3 @@ class Comparison:
 def _format_modules(modules: tuple[str, ...]) -> str:
     words = [name or ITSELF for name in modules[-NAMED:]]
     return (f"{len(modules) - NAMED} modules + " if len(modules) > NAMED else "") + " + ".join(words)
-
-
-def _bounded(plan: Plan, sizes: Mapping[int, int], memory: int) -> Iterator[Group]:
-    """The groups; one that is too large is taken apart where its tensors are in order."""
-    for group in plan.groups:
-        too_large = 2 * sum(sizes[number] for number in group.numbers) > memory
-        if too_large and len(group.numbers) == len(group.tensors):
-            pairs = zip(group.numbers, group.tensors, strict=True)
-            yield from (Group(group.role, (number,), (name,)) for number, name in pairs)
-        else:
-            yield group
