@@ -61,7 +61,7 @@ class Pool:
 
     def close(self, *, cancel: bool = False) -> None:
         """End the threads, once they have done what was submitted; `cancel`: only what they have begun."""
-        self._room.close(InputError(CLOSED))
+        self._room.close(lambda: InputError(CLOSED))
         self._executor.shutdown(cancel_futures=cancel)
 
     def _refuse_fork(self) -> None:

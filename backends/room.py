@@ -2,6 +2,7 @@
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 
 
@@ -12,14 +13,14 @@ class Room:
         self._free = count
         self._waiting: deque[Future[None]] = deque()
         self._lock = threading.Lock()
-        self._refusal: Exception | None = None
+        self._refusal: Callable[[], Exception] | None = None
 
     def ask(self) -> Future[None]:
         """A future that is done when the place is the caller's. After `close` it raises."""
         place: Future[None] = Future()
         with self._lock:
             if self._refusal is not None:
-                place.set_exception(self._refusal)
+                place.set_exception(self._refusal())
             elif self._free:
                 self._free -= 1
                 place.set_result(None)
@@ -42,11 +43,11 @@ class Room:
                     return
             self._free += 1
 
-    def close(self, refusal: Exception) -> None:
-        """Those who wait, and those who ask later, get the refusal."""
+    def close(self, refusal: Callable[[], Exception]) -> None:
+        """Those who wait, and those who ask later, get a refusal of their own: it holds what its frames hold."""
         with self._lock:
             self._refusal = refusal
             for place in self._waiting:
                 if place.set_running_or_notify_cancel():
-                    place.set_exception(refusal)
+                    place.set_exception(refusal())
             self._waiting.clear()

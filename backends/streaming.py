@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import cv2
 from numpy.typing import NDArray
 
 from backends.pool import Pool
+from backends.runtime_errors import OF_RUNTIME, reason
 from zoo.errors import ExportError, InputError
 from zoo.sources import Item, read_ahead
 from zoo.tasks import Result
@@ -22,9 +22,6 @@ AHEAD = 4
 
 TASK_SECONDS, MOST_FILES = 0.005, 8
 """A worker takes as many files at once as it reads and computes in this time."""
-
-OF_RUNTIME = (ExportError, MemoryError, cv2.error)
-"""What computing may raise beside what the model refuses."""
 
 Run = Callable[[list[Item]], list[Result]]
 """The results of several items that have been read, in order."""
@@ -172,10 +169,10 @@ class _Computed:
                 for item in chunk:
                     yield from self([item])
                 return
-            reason = f"{chunk[0].label}: {_reason(error)}"
+            fault = f"{chunk[0].label}: {reason(error)}"
             if not self._works and isinstance(error, OF_RUNTIME):
-                raise ExportError(reason) from error
-            yield Prediction(chunk[0], reason)
+                raise ExportError(fault) from error
+            yield Prediction(chunk[0], fault)
             return
         for item in chunk:
             if item.fault is None:
@@ -183,9 +180,3 @@ class _Computed:
                 yield Prediction(item, computed=next(results))
             else:
                 yield Prediction(item, item.fault)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, MemoryError):
-        return "there is not enough memory for it"
-    return f"OpenCV cannot process it ({error.err})" if isinstance(error, cv2.error) else str(error)

@@ -93,6 +93,8 @@ def _tiff(content: bytes) -> Size:
     for place in range(first, min(first + entry * entries, len(content)), entry):
         tag, kind = struct.unpack_from(order + "HH", content, place)
         if tag in (TIFF_WIDTH, TIFF_HEIGHT):
+            if tag in sides:
+                raise ValueError("its header has two widths or heights")  # libraries differ in which they take
             sides[tag] = struct.unpack_from(order + ("H" if kind == TIFF_SHORT else "I"), content, place + value)[0]
     if len(sides) < len((TIFF_WIDTH, TIFF_HEIGHT)):
         raise ValueError("its header has no size")

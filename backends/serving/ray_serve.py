@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from ray import serve
 
+from backends.runtime_errors import OF_RUNTIME, reason
 from backends.serving.one_thread import OneThread
 from backends.serving.request_body import LateBodyError, read_body
 from backends.serving.served_model import ServedModel, ServedModelSettings
@@ -18,7 +19,7 @@ AT_ONCE = 2  # requests of a replica: one that is computed, one that arrives mea
 FIRST_WAIT, LONGEST_WAIT = 0.005, 0.05  # seconds until full replicas are asked again; in Ray's own 0.5 they idle
 DRAIN = 30.0  # seconds for requests under way when a replica is stopped
 PERIOD = 10.0  # seconds between two checks of a replica
-BAD, ABSENT, LATE = 400, 404, 408
+BAD, ABSENT, LATE, UNCOMPUTED = 400, 404, 408, 422
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ class ModelReplica:
             return _refusal(LATE, str(error))
         except InputError as error:
             return _refusal(BAD, str(error))
+        except OF_RUNTIME as error:
+            return _refusal(UNCOMPUTED, reason(error))
         if json_bytes is None:
             return Response(content, media_type=JSON)
         return Response(content, media_type=BINARY, headers={HEADER: str(json_bytes)})

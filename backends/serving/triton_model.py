@@ -11,8 +11,7 @@ from backends.backend import CPU
 from backends.loading import load
 from backends.registry import get_backend
 from backends.serving.protocol import DEPLOYMENT, FILE, manifest_content, read_content
-from backends.serving.triton_tensors import TritonTensors
-from zoo.errors import InputError
+from backends.serving.triton_tensors import FAULTS, TritonTensors
 from zoo.manifest import Manifest
 
 FOLDER = "deployment"  # beside model.py
@@ -43,14 +42,14 @@ class TritonPythonModel:
             try:
                 values[place] = read_content(self._model.task.kind, self._tensors.array(request, FILE))
                 settings = self._tensors.settings(request, tuple(self._model.runner.defaults))
-            except InputError as error:
+            except FAULTS as error:
                 responses[place] = self._tensors.refusal(error)
                 continue
             groups.setdefault(tuple(settings.items()), []).append(place)
         for items, places in groups.items():
             for place, answer in self._answers(places, values, dict(items)):
                 names = requests[place].requested_output_names()
-                is_refused = isinstance(answer, InputError)
+                is_refused = isinstance(answer, Exception)
                 responses[place] = self._tensors.refusal(answer) if is_refused else self._response(answer.arrays, names)
         return [responses[place] for place in range(len(requests))]
 
@@ -61,10 +60,10 @@ class TritonPythonModel:
     def _answers(
         self, places: Sequence[int], values: Mapping[int, Any], settings: dict[str, float]
     ) -> Iterator[tuple[int, Any]]:
-        """The result of each, or why the model refuses it; one by one where it refuses one of them."""
+        """The result of each, or why it has none; one by one where one of them has none."""
         try:
             yield from zip(places, self._model([values[place] for place in places], **settings), strict=True)
-        except InputError as error:
+        except FAULTS as error:
             if len(places) == 1:
                 yield places[0], error
                 return

@@ -14,8 +14,7 @@ from backends.runner import Array, Runner
 from backends.serving.protocol import DEPLOYMENT, FILE, manifest_content, read_content
 from backends.serving.triton_files import FIRST_CALL
 from backends.serving.triton_model import deployment_folder
-from backends.serving.triton_tensors import TritonTensors
-from zoo.errors import InputError
+from backends.serving.triton_tensors import FAULTS, TritonTensors
 from zoo.manifest import Manifest
 
 GRAPH = "graph_"
@@ -39,7 +38,7 @@ class Step:
     def _answer(self, request: Any) -> Any:
         try:
             return self.tensors.response(self.outputs(request))
-        except InputError as error:
+        except FAULTS as error:
             return self.tensors.refusal(error)
 
     def outputs(self, request: Any) -> Mapping[str, Array]:

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.runtime_errors import OF_RUNTIME, reason
 from backends.serving.protocol import read_setting
 from zoo.errors import InputError
 
 Array = NDArray[Any]
+FAULTS = (InputError, *OF_RUNTIME)
+"""What is answered as the fault of one input. Triton would answer all requests of the batch with 500."""
 TAKEN = b"used_dltensor"
 """What DLPack calls a capsule that somebody has taken. Triton calls it otherwise, and numpy writes a traceback into the
 log for each tensor."""
@@ -43,10 +46,10 @@ class TritonTensors:
         """A response with these outputs."""
         return self._triton.InferenceResponse([self._tensor(name, array) for name, array in arrays.items()])
 
-    def refusal(self, error: InputError) -> Any:
-        """A response with one line instead of outputs: 400."""
+    def refusal(self, error: Exception) -> Any:
+        """A response with one line instead of outputs: 400. `error`: one of FAULTS."""
         return self._triton.InferenceResponse(
-            error=self._triton.TritonError(str(error), self._triton.TritonError.INVALID_ARG)
+            error=self._triton.TritonError(reason(error), self._triton.TritonError.INVALID_ARG)
         )
 
     def _tensor(self, name: str, array: Array) -> Any:

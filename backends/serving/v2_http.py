@@ -125,6 +125,13 @@ def _array(name: str, tensor: Mapping[str, Any], binary: memoryview) -> tuple[Ar
 
 def _from_numbers(where: str, data: object, dtype: str) -> Array:
     """Raises InputError where `data` is not numbers or truth values that `dtype` can hold."""
+    waiting = [data]
+    while waiting:  # numpy would make all of them as long as the longest text
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting.extend(value)
+        elif not isinstance(value, (int, float)):
+            raise InputError(f"{where}: data has what is no {dtype}; {CURE}")
     try:
         values = np.array(data)
         with np.errstate(all="ignore"):

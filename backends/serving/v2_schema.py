@@ -117,6 +117,7 @@ INFER: Schema = {
         "400": _json("a request or an image that cannot be taken", ERROR),
         **_UNKNOWN,
         "408": _json("a body that did not arrive in time", ERROR),
+        "422": _json("an image that the runtime cannot compute", ERROR),
         "503": {"description": "as many requests wait as the queue holds; send it again later"},
     },
 }

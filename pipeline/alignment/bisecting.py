@@ -90,9 +90,7 @@ def _points(comparison: Comparison) -> list[_Point]:
     return [
         _Point(pair, comparison.matched[pair.tensor])
         for pair in comparison.pairs
-        if pair.tensor in comparison.matched
-        and pair.figures is not None
-        and pair.tensor not in comparison.flow.chosen
+        if pair.tensor in comparison.matched and pair.figures is not None and pair.tensor not in comparison.flow.chosen
     ]
 
 

@@ -1,11 +1,14 @@
 """A pool of threads: each task's own result, a bounded number of tasks, and an end that leaves no thread."""
 
 import asyncio
+import gc
 import os
 import threading
+import weakref
 from concurrent.futures import CancelledError, Future
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -220,3 +223,15 @@ def test_an_error_while_the_loop_waits_for_a_closed_pool() -> None:
         await closing
 
     asyncio.run(main())
+
+
+def test_a_closed_pool_keeps_nothing_of_what_it_refuses() -> None:
+    pool = Pool(1)
+    pool.close()
+    image = np.zeros(3)
+    kept = weakref.ref(image)
+    with pytest.raises(InputError, match=CLOSED):
+        pool.submit(len, image)
+    del image
+    gc.collect()
+    assert kept() is None

@@ -55,6 +55,15 @@ def test_other_headers() -> None:
         assert image_size(content) is None
 
 
+def test_a_size_that_is_there_twice_is_none() -> None:
+    """Libraries differ in which one they take."""
+    entries = [(256, 4, 1, 50_000), (256, 4, 1, 50), (257, 4, 1, 40)]
+    content = b"II*\x00" + struct.pack("<IH", 8, len(entries))
+    content += b"".join(struct.pack("<HHII", *entry) for entry in entries)
+    with pytest.raises(ValueError, match="its header has two widths or heights"):
+        image_size(content)
+
+
 def test_a_broken_header() -> None:
     for content in (
         b"\xff\xd8\xff",

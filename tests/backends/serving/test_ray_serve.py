@@ -1,5 +1,6 @@
 """`serve run zooport.serving:app` on a real Ray of this machine: results, refusals, a dead replica, the end."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -120,6 +121,33 @@ def test_the_whole_life_of_a_server(server: Server, deployments: dict[str, Path]
     check_a_flood(server, files[-1].read_bytes())
     check_a_dead_replica(server, files[0].read_bytes())
     check_the_end(server, files[0].read_bytes())
+
+
+def test_what_the_runtime_cannot_compute_is_a_fault_of_that_request(
+    deployments: dict[str, Path], files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replica without Ray: nothing makes one of a server run out of memory for one request alone."""
+    from starlette.requests import Request
+
+    from backends.serving.ray_serve import ModelReplica, Replicas
+    from backends.serving.served_model import ServedModel, ServedModelSettings
+
+    replica = object.__new__(ModelReplica)
+    settings = ServedModelSettings("cars", deployments["detector"], files[0].read_bytes())
+    ModelReplica.__mro__[1].__init__(replica, settings, Replicas())
+
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(ServedModel, "infer", no_memory)
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b"{}"}
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+    response = asyncio.run(replica.infer("cars", request))
+    assert response.status_code == 422
+    assert json.loads(response.body) == {"error": "there is not enough memory for it"}
 
 
 def check_results(server: Server, deployment: Path, files: list[Path]) -> None:

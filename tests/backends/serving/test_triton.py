@@ -21,6 +21,7 @@ from backends.serving.triton_python import python_model
 from tests.backends.conftest import rewrite_manifest
 from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, OUTPUTS, arguments_of, write_tensors
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
+from zoo.errors import ExportError
 from zooport.commands.triton_repository import MOST
 from zooport.verbs import run_verb
 
@@ -70,6 +71,27 @@ def test_two_files_in_a_request_are_refused_and_the_other_requests_are_answered(
     shape = [2, len(content)]
     expected = f'the request: input "file": shape {shape}, expected [1, bytes]; send one file in each request'
     assert str(first.error) == expected
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ExportError("model: no room"), cv2.error("no room")])
+@pytest.mark.parametrize("served", ["detector"], indirect=True)
+def test_what_the_runtime_cannot_compute_is_a_fault_of_that_request(
+    served: Any, files: list[Path], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    name, model = served
+    images = [model._model.task.kind.read(path) for path in files[:2]]
+    compute = model._model.runner.run
+
+    def run(arrays: Any) -> Any:
+        tensor, _ = model._model.preprocess([images[0]])
+        if any(np.array_equal(row, tensor[0]) for row in arrays["images"]):
+            raise error
+        return compute(arrays)
+
+    monkeypatch.setattr(model._model.runner, "run", run)
+    bad, good = model.execute([asked(path.read_bytes(), OUTPUTS[name]) for path in files[:2]])
+    assert bad.error.code == TritonError.INVALID_ARG
+    assert good.arrays()
 
 
 @pytest.mark.parametrize("served", [ADJUSTABLE], indirect=True)

@@ -1,6 +1,7 @@
 """Requests and answers over HTTP: those of NVIDIA's client, those of plain JSON, and those of nobody's good will."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -127,12 +128,12 @@ def json_input(**fields: Any) -> tuple[bytes, None]:
         (json_input(shape=[0, 2**64]), "expected sides of 0 to "),
         (json_input(shape=[0, 2**27, 2**27, 2**27], data=[]), f"expected {2**27} numbers at most"),
         (json_input(shape=[1, 6]), "5 numbers in data, expected 6 by its shape"),
-        (json_input(data=None), "data is no array"),
+        (json_input(data=None), "data has what is no uint8"),
         (json_input(data=["1", "2", "3", "4", "5"]), "data has what is no uint8"),
         (json_input(data=[1, 2, 3, 4, 256]), "data has what is no uint8"),
         (json_input(data=[1, 2, 3, 4, 0.5]), "data has what is no uint8"),
         (json_input(data=[[1, 2], [3, 4, 5]]), "data is no array"),
-        (json_input(data=[{}] * 5), "data is no array"),
+        (json_input(data=[{}] * 5), "data has what is no uint8"),
         (
             (b'{"inputs": [%s, %s]}' % (2 * (json.dumps(described("file", FILE, data=FILE.tolist())).encode(),)), None),
             "twice",
@@ -146,6 +147,19 @@ def test_what_is_no_request_is_one_line(request_: tuple[bytes, str | None], mess
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 300
     assert json.loads(error_body(str(refusal.value))) == {"error": str(refusal.value)}
+
+
+def test_texts_among_numbers_take_no_memory() -> None:
+    """An array of texts has the length of the longest for each."""
+    body, _ = json_input(data=["a" * 20_000, *[""] * 25_000])
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="data has what is no uint8"):
+            parse_request(body, None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50 * len(body)
 
 
 JSON_VALUES = st.recursive(
