@@ -7,7 +7,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from pipeline.doctor.difference import TOLERANCE, difference
+from pipeline.doctor.difference import difference, tolerance
 from pipeline.doctor.run_graph import run_graph
 from rewriters.graph_rewriters.module_ends import module_ends
 from zoo.errors import ExportError
@@ -17,14 +17,16 @@ def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[st
     """Its name; "" where it is the model itself, or where the modules cannot be distinguished in the graph.
 
     Modules are compared in the order in which they end, those that run once and give one tensor. `model` has module
-    paths on its nodes.
+    paths on its nodes. A module into which the exporter folded a batch norm is compared by the result of that.
     """
-    expected = _results(module, feed)
+    expected, before = _results(module, feed)
     ends = {}
     for name in expected:
         try:
             outputs = module_ends(model, name)[1]
         except ExportError:
+            if name in before:
+                expected[before[name]] = expected[name]
             continue
         if len(outputs) == 1:
             ends[name] = outputs[0]
@@ -41,25 +43,33 @@ def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[st
     except ExportError:
         return ""
     for name, array in zip(ends, tensors, strict=True):
-        if difference([expected[name]], [array]) > TOLERANCE:
+        if difference([expected[name]], [array]) > tolerance([expected[name]]):
             return name
     return ""
 
 
-def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Of each submodule that runs once and gives a tensor, in the order in which they end."""
+def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Of each submodule that runs once and gives a tensor, in the order in which they end.
+
+    Also the module whose result each batch norm takes.
+    """
     results: dict[str, Any] = {}
+    makers: list[tuple[Tensor, str]] = []
+    before: dict[str, str] = {}
     often: set[str] = set()
     hooks = []
     for name, part in module.named_modules():
         if not name:
             continue
 
-        def keep(_part: nn.Module, _given: Any, result: Any, name: str = name) -> None:
+        def keep(part: nn.Module, given: Any, result: Any, name: str = name) -> None:
             if name in results or not isinstance(result, Tensor):
                 often.add(name)
-            else:
-                results[name] = result.clone().numpy()
+                return
+            results[name] = result.clone().numpy()
+            if isinstance(part, nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 - torch has no public name for all
+                before.update((name, maker) for tensor, maker in makers if tensor is given[0])
+            makers.append((result, name))
 
         hooks.append(part.register_forward_hook(keep))
     try:
@@ -68,4 +78,5 @@ def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> dict[str, Any]:
     finally:
         for hook in hooks:
             hook.remove()
-    return {name: result for name, result in results.items() if name not in often}
+    results = {name: result for name, result in results.items() if name not in often}
+    return results, {norm: maker for norm, maker in before.items() if norm in results and maker in results}

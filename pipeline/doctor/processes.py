@@ -18,7 +18,10 @@ GRACE = 10.0
 def attempts(
     subject: Subject, ways: Sequence[ExportVariant], *, seconds: float, begin: BeginStep = lambda _: None
 ) -> list[Attempt]:
-    """One for each way, each within `seconds`. One process makes them all, or what is left where one ended it."""
+    """One for each way, each within `seconds` once the model is loaded.
+
+    One process makes them all, or what is left where one ended it.
+    """
     results: list[Attempt] = []
     context = multiprocessing.get_context("spawn")  # a fork of a process with torch's threads may hang
     while len(results) < len(ways):
@@ -27,6 +30,7 @@ def attempts(
         process.start()
         theirs.close()
         try:
+            ours.recv()  # it has loaded the model, as this process has before
             for way in ways[len(results) :]:
                 begin(str(way))
                 if not ours.poll(seconds):
@@ -51,5 +55,6 @@ def _work(subject: Subject, ways: Sequence[ExportVariant], results: Connection) 
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())
     loaded = subject.load()  # once: a file may declare rewriters, which are declared once in a process
+    results.send(None)
     for way in ways:
         results.send(attempt(loaded, way))

@@ -18,7 +18,7 @@ from rewriters.precision.library_messages import library_messages
 from rewriters.precision.modules import nodes_of_modules
 from rewriters.precision.nothing_to_cast import NothingToCastError
 from rewriters.precision.pair_sums import SEVEN, check_pair_sums
-from rewriters.precision.qdq_forms import DEQUANTIZE, free_activations, own_pairs, unrounded
+from rewriters.precision.qdq_forms import ABSORBED, DEQUANTIZE, QUANTIZE, free_activations, own_pairs, unrounded
 from rewriters.precision.quantized_part import (
     BETWEEN,
     GATE,
@@ -173,12 +173,28 @@ def _name_nodes(model: onnx.ModelProto) -> None:
 
 
 def _restore(quantized: onnx.ModelProto, source: onnx.ModelProto) -> None:
-    """What the library adds and forgets: shapes that it inferred, metadata, the module of each pair's tensor."""
+    """What the library adds and forgets: shapes that it inferred, metadata, and the modules of the nodes.
+
+    A Relu that became the lower end of a pair is there in this pair: the layer before it now gives its tensor.
+    """
     declared = {value.name for value in source.graph.value_info}
     values = [value for value in quantized.graph.value_info if value.name in declared]
     del quantized.graph.value_info[:]
     quantized.graph.value_info.extend(values)
     keep_metadata(quantized, source)
+    own = {node.name: node for node in source.graph.node}
+    there = {node.name for node in quantized.graph.node}
+    absorbed = {
+        node.output[0]: node for node in source.graph.node if node.op_type in ABSORBED and node.name not in there
+    }
+    for node in quantized.graph.node:
+        if node.name in own:
+            del node.metadata_props[:]
+            node.metadata_props.extend(own[node.name].metadata_props)
+        elif node.op_type == QUANTIZE and node.input[0] in absorbed:
+            absorbed[node.output[0]] = absorbed[node.input[0]]
+        elif node.op_type == DEQUANTIZE and node.input[0] in absorbed:
+            node.metadata_props.extend(absorbed[node.input[0]].metadata_props)
 
 
 def _check_layers(model: onnx.ModelProto, names: Sequence[str]) -> None:

@@ -295,6 +295,33 @@ class Deep(nn.Module):
         return result
 
 
+class Normed(nn.Module):
+    """The exporters fold its norm into its convolution; the last part is wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv, self.norm, self.last = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), Item()
+        self.norm.running_mean, self.norm.running_var = torch.full((4,), 0.3), torch.full((4,), 2.0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(self.norm(self.conv(x)))
+        return result
+
+
+class Half(nn.Module):
+    """Computes in float16, as a model that was trained so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.Sequential(*(nn.Sequential(nn.Conv2d(3, 3, 3, padding=1), nn.Tanh()) for _ in range(4))).half()
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.layers(x)
+        return result
+
+
 class Ends(nn.Module):
     """Ends the process that exports it."""
 

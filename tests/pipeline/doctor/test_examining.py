@@ -199,6 +199,16 @@ def test_the_first_module_that_differs_is_named() -> None:
     assert "the first module that differs: middle" in finding(report, "baked-number").why
 
 
+def test_a_module_with_a_folded_norm_is_not_named() -> None:
+    report = examined("Normed", ExportVariant("torchscript", rewriters=False, opset=18))
+    assert report.attempts[0].module == "last"
+
+
+def test_a_model_in_float16_is_compared_as_one() -> None:
+    way = ExportVariant("torchscript", rewriters=False, opset=18)
+    assert examined("Half", way, text="x=float16[2,3,16,24]").exit_code == 0
+
+
 def test_sizes_without_a_name_are_not_tried() -> None:
     report = examined(
         "SizeBranch", ExportVariant("torchscript", rewriters=False, opset=17), text="x=float32[2,3,16,24]"

@@ -32,7 +32,8 @@ def conv_net(seed: int, layers: int = 4) -> onnx.ModelProto:
             found.append(helper.make_node("Add", [f"conv{number}", name], [f"add{number}"], f"add{number}"))
             name = f"add{number}"
         for one in found:
-            one.metadata_props.add(key=MODULE, value=f"block{number}.part")
+            part = "relu" if one.op_type == "Relu" else "part"
+            one.metadata_props.add(key=MODULE, value=f"block{number}.{part}")
         nodes, width = [*nodes, *found], wide
     nodes[-1].output[0] = "result"
     shape = ["batch", width, SIDE, SIDE]

@@ -167,6 +167,20 @@ def test_metadata_names_and_dtypes_stay() -> None:
     assert made.producer_name == model.producer_name
 
 
+def test_the_pair_that_a_relu_became_has_the_module_of_the_relu() -> None:
+    found = 0
+    for seed in SEEDS:
+        net, made = conv_net(seed), quantized(seed)
+        there = {node.name for node in made.graph.node}
+        paths = {node.name: module_path(node) for node in net.graph.node}
+        gone = {module_path(node) for node in net.graph.node if node.op_type == "Relu" and node.name not in there}
+        pairs = {module_path(node) or "" for node in made.graph.node if node.op_type == "DequantizeLinear"}
+        assert gone == {path for path in pairs if path.endswith(".relu")}
+        assert all(module_path(node) == paths[node.name] for node in made.graph.node if node.name in paths)
+        found += len(gone)
+    assert found
+
+
 def test_the_same_graph_and_images_give_the_same_bytes() -> None:
     assert quantized(1).SerializeToString() == quantized(1).SerializeToString()
 
