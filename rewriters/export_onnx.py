@@ -155,8 +155,10 @@ def _traced(
     except Exception as error:
         cause: BaseException | None = error
         while cause is not None:  # the exporters wrap what a model or a rewriter raises
+            if cause is error and isinstance(error, ZooportError):
+                raise
             if isinstance(cause, ZooportError):
-                raise cause from error
+                raise cause from None  # what wraps it has it as its own cause
             cause = cause.__cause__ or cause.__context__
         reason, rewriter = _reason(error), rewriter_of(error)
         if rewriter is not None:

@@ -50,7 +50,9 @@ def efficient_nms_plugin(
     if opset < LEAST_OPSET:
         raise ExportError(f"efficient_nms_plugin: the graph has opset {opset}, expected {LEAST_OPSET} or above")
     b = GraphBuilder(PREFIX)
-    raw = {name: f"{PREFIX}/decoded_{name}" for name in FINAL}  # free the names of the contract
+    made = {tensor.name for tensor in model.graph.initializer}
+    made.update(name for node in model.graph.node for name in node.output)
+    raw = {name: f"{PREFIX}/decoded_{name}" for name in FINAL if name in made}  # free the names of the contract
     _rename(model.graph, raw)
     scores = raw["scores"]
     if best_class_only:

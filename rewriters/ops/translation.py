@@ -7,6 +7,7 @@ from typing import Any
 import onnx
 
 from rewriters.onnx_graph.keep_metadata import hand_down
+from rewriters.onnx_graph.scopes import rename_reads
 from rewriters.ops.graph_builder import GraphBuilder
 from rewriters.ops.operator import ARGUMENTS, KINDS, NO_KIND, OPERATORS, RANKS, RESULT, UNKNOWN, Operator
 from zoo.dialect import OperatorForm
@@ -29,7 +30,7 @@ def translate(
     results = _results(operator, form, builder, inputs, constants, len(node.output))
     renamed = {ours: name for ours, name in zip(results, node.output, strict=True) if ours and name}
     for added in builder.nodes:
-        added.input[:] = [renamed.get(name, name) for name in added.input]
+        rename_reads(added, renamed)
         added.output[:] = [renamed.get(name, name) for name in added.output]
     hand_down(node, builder.nodes)
     return builder.nodes

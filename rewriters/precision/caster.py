@@ -90,8 +90,9 @@ class _Caster:
         self._read_full([output.name for output in self.graph.output])
         del self.graph.node[:]
         self.graph.node.extend(self.nodes)
+        halves = self.computed - self.made
         for value in self.graph.value_info:
-            if value.name in self.computed - self.made:
+            if value.name in halves:
                 value.name = self._half(value.name)
                 value.type.tensor_type.elem_type = TensorProto.FLOAT16
 

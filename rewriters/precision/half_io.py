@@ -1,10 +1,12 @@
-"""fp16 at a graph's ends as well: inputs and outputs that are float32 keep their names and become float16."""
+"""fp16 at a graph's ends as well: inputs and outputs that are float32 keep their names and become float16.
+
+Inputs with a default stay: a threshold that is rounded decides otherwise.
+"""
 
 from collections.abc import Mapping
 
-import numpy as np
 import onnx
-from onnx import NodeProto, TensorProto, numpy_helper
+from onnx import NodeProto, TensorProto
 
 from rewriters.graph_passes.drop_unused import drop_unused
 from rewriters.onnx_graph.scopes import every_graph, rename_reads
@@ -12,11 +14,12 @@ from rewriters.onnx_graph.value_types import value_types
 
 
 def half_io(model: onnx.ModelProto) -> tuple[str, ...]:
-    """In place; the names of the inputs and outputs that changed. An input's default changes with it."""
+    """In place; the names of the inputs and outputs that changed."""
     graph = model.graph
     taken = {name for inner in every_graph(graph) for node in inner.node for name in node.output}
     taken |= {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    inputs = [value for value in graph.input if _is_float(value)]
+    defaults = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if _is_float(value) and value.name not in defaults]
     outputs = [value for value in graph.output if _is_float(value)]
     full = {value.name: _free(value.name, taken) for value in (*inputs, *outputs)}
     nodes = [_cast(value.name, full[value.name], TensorProto.FLOAT) for value in inputs]
@@ -29,10 +32,6 @@ def half_io(model: onnx.ModelProto) -> tuple[str, ...]:
     graph.node.extend(nodes)
     for value in (*inputs, *outputs):
         value.type.tensor_type.elem_type = TensorProto.FLOAT16
-    names = {value.name for value in inputs}
-    for tensor in graph.initializer:
-        if tensor.name in names:
-            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), tensor.name))
     _join_casts(graph, value_types(model))
     drop_unused(model)
     return tuple(full)

@@ -1,29 +1,56 @@
 """What a library logs and prints, kept for a report instead of shown."""
 
-import contextlib
 import io
 import logging
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from typing import TextIO
 
 
 class _Kept(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
+    """The warnings of this thread. Those of others go where they went."""
+
+    def __init__(self, before: list[logging.Handler]) -> None:
+        super().__init__()
         self.lines: list[str] = []
+        self._before = before
+        self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
+        if record.thread == self._thread:
+            if record.levelno >= logging.WARNING:
+                self.lines.append(record.getMessage())
+            return
+        for handler in self._before:
+            if record.levelno >= handler.level:
+                handler.handle(record)
+
+
+class _Dropped(io.TextIOBase):
+    """What this thread prints is dropped. What others print goes where it went."""
+
+    def __init__(self, before: TextIO) -> None:
+        self._before = before
+        self._thread = threading.get_ident()
+
+    def write(self, text: str) -> int:
+        return len(text) if threading.get_ident() == self._thread else self._before.write(text)
+
+    def flush(self) -> None:
+        self._before.flush()
 
 
 @contextmanager
 def library_messages() -> Iterator[list[str]]:
-    """The warnings that are logged meanwhile, in a list that grows. What is printed is dropped."""
-    root, kept = logging.getLogger(), _Kept()
+    """The warnings that this thread logs meanwhile, in a list that grows. What it prints is dropped."""
+    root = logging.getLogger()
     before = list(root.handlers)
+    kept = _Kept(before)
     root.handlers[:] = [kept]
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with redirect_stdout(_Dropped(sys.stdout)):
             yield kept.lines
     finally:
         root.handlers[:] = before

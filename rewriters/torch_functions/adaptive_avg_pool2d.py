@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewriters.patching.constants import static_size, untraced
+from rewriters.patching.constants import as_ints, static_size, untraced
 from rewriters.patching.fixed_size import has_fixed_size
 from rewriters.patching.rewriter import rewrites
 from rewriters.patching.rewriting import active_target
@@ -39,6 +39,8 @@ def adaptive_avg_pool2d_products(
     fixed = has_fixed_size()
     if (rows, columns) == (1, 1) or (fixed and active_target().exporter != "torchscript"):
         return NotImplemented
+    if fixed:
+        rows, columns = (None if cells is None else as_ints([cells])[0] for cells in (rows, columns))
     if fixed and (cell := _cell(input, rows, columns)) is not None:
         return torch.nn.functional.avg_pool2d(input, cell, count_include_pad=False)
     if columns is not None:

@@ -46,7 +46,7 @@ def predict_padded(
     rescale: bool = False,
     with_nms: bool = True,
 ) -> Any:
-    """As heads.dense: proposals, whose labels are 0. The levels are suppressed one by one."""
+    """As heads.dense: proposals, whose labels are 0. Boxes suppress those of their level, or all if class-agnostic."""
     if rescale or not with_nms or score_factors is not None:
         return NotImplemented
     cfg = self.test_cfg if cfg is None else cfg
@@ -60,8 +60,9 @@ def predict_padded(
     boxes = decoded(self.bbox_coder, priors, codes, batch_img_metas[0]["img_shape"])
     flat = best.reshape(-1, levels * slots)
     scores = without(activate(flat), large_enough(boxes, cfg) & (flat > -torch.inf))
-    by_level = scores.reshape(-1, slots)
-    kept = without(by_level, nms_keep(boxes.reshape(-1, slots, 4), by_level, overlap_threshold(cfg.nms)))
+    together = levels * slots if cfg.nms.get("class_agnostic", False) else slots
+    rivals = scores.reshape(-1, together)
+    kept = without(rivals, nms_keep(boxes.reshape(-1, together, 4), rivals, overlap_threshold(cfg.nms)))
     proposals = best_slots(
         boxes, kept.reshape(-1, levels * slots), torch.zeros_like(flat, dtype=torch.int64), cfg.max_per_img
     )

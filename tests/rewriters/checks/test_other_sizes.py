@@ -264,6 +264,34 @@ class TestRows:
         want = self.rows()[1]
         assert disagreement(["logits"], [want], [want[:, ::-1]]) is not None
 
+    def test_without_labels_by_scores_that_come_best_first(self) -> None:
+        """As of a detector of faces. Before a choice is made, each box has its own place."""
+        _, boxes, scores, _ = self.rows()
+        order = [1, 0, *range(2, 100)]
+        for want, same in ((-np.sort(-scores, axis=1), True), (scores, False)):
+            found = disagreement(("boxes", "scores"), [boxes, want], [boxes[:, order], want[:, order]])
+            assert (found is None) is same
+
+    def test_a_strip_of_a_map_is_no_row_near_a_threshold(self) -> None:
+        depth, confidence = (np.random.default_rng(0).random((1, 480, 64), np.float32) for _ in range(2))
+        wrong = depth.copy()
+        wrong[:, -9:] += 5
+        assert disagreement(("depth", "confidence"), [depth, confidence], [wrong, confidence]) is not None
+
+    def test_one_of_the_five_best_classes(self) -> None:
+        scores, labels = np.array([[0.9, 0.05, 0.03, 0.01, 0.005]], np.float32), np.array([[7, 3, 1, 4, 5]])
+        wrong = labels.copy()
+        wrong[0, 0] = 2
+        assert disagreement(("scores", "labels"), [scores, labels], [scores, labels]) is None
+        assert disagreement(("scores", "labels"), [scores, labels], [scores, wrong]) is not None
+
+    @pytest.mark.parametrize("instead", [np.nan, np.inf])
+    def test_what_is_not_finite_is_the_same_in_kind(self, instead: float) -> None:
+        want = np.array([[1.0, -np.inf, 3.0]], np.float32)
+        got = np.array([[1.0, instead, 3.0]], np.float32)
+        assert disagreement(["logits"], [want], [want]) is None
+        assert disagreement(["logits"], [want], [got]) is not None
+
     def test_labels_of_pixels(self) -> None:
         want = np.zeros((1, 100, 100), np.uint8)
         near, far = want.copy(), want.copy()

@@ -29,3 +29,10 @@ def test_the_graph_finds_what_mmdetection_finds(name: str, exporter: str, tmp_pa
     exported = Exported.of(name, detector(name), Target(AXES, exporter=exporter), tmp_path / "model.onnx")
     for count, first in ((1, 3), (3, 0)):
         check(exported.compared(byte_images(count, first), least=3))
+
+
+def test_proposals_of_all_levels_suppress_each_other_where_the_config_says_so(tmp_path: Path) -> None:
+    model = small("faster_rcnn")
+    model.model.rpn_head.test_cfg.nms.update(class_agnostic=True, iou_threshold=0.3)
+    exported = Exported.of("faster_rcnn", model, Target(AXES, exporter="torchscript"), tmp_path / "model.onnx")
+    check(exported.compared(byte_images(3), least=3))
