@@ -27,6 +27,8 @@ class IndexedDataset(Dataset[dict[str, Any]]):
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         item = self.dataset[number]
+        if self.dataset.is_generated:
+            return item | {"number": number, "state": item["path"]}
         try:
             status = Path(item["path"]).stat()
         except OSError as error:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
@@ -12,6 +13,9 @@ from torch import distributed
 from backends.threads import default_threads
 from pipeline.base.device import check_torch_device
 from zoo.errors import InputError, ZooportError
+
+PATIENCE = timedelta(days=7)
+"""For the first process, which may build an engine while the others wait. torchrun ends them if one dies."""
 
 Value = TypeVar("Value")
 
@@ -46,7 +50,7 @@ def processes(launcher: str, device: str) -> Iterator[str]:
         device = f"cuda:{os.environ['LOCAL_RANK']}"
         check_torch_device(device)
         torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if on_gpu else "gloo")
+    distributed.init_process_group("nccl" if on_gpu else "gloo", timeout=PATIENCE)
     try:
         yield device
     except RuntimeError as error:

@@ -22,6 +22,8 @@ def camera(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(write_video(tmp_path / "seen.avi", frames=8))
 
     def live(source: str) -> video.Video | None:
+        if "://" in source:  # a clip of a server, whose label has no query
+            return video.Video(path, source.partition("?")[0], "clip", live=True)
         return video.Video(path, "camera 0", "camera-0", live=True) if source == "0" else None
 
     monkeypatch.setattr(video, "live", live)
@@ -143,3 +145,12 @@ def test_a_camera_that_does_not_answer_leaves_nothing(
     run = predict(detector, 0, "--out", tmp_path / "out")
     assert (run.code, run.err.startswith("error: camera 0: ")) == (2, True)
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_three_streams_that_differ_in_their_query_alone_are_all_read(
+    predict: Predict, detector: Path, tmp_path: Path
+) -> None:
+    addresses = [f"http://host/clip?id={number}" for number in range(3)]
+    run = predict(detector, *addresses, "--out", tmp_path / "out", "--format", "jsonl", "--workers", 1)
+    assert (run.code, run.err) == (0, "")
+    assert len((tmp_path / "out/predictions.jsonl").read_text(encoding="utf-8").splitlines()) == 3 * 8

@@ -155,6 +155,17 @@ class TestFiles:
         assert f"failed: image {photos / 'none.png'}: no such file\n" in run.err
         assert sorted(path.name for path in (tmp_path / "out").glob("*.json")) == ["3.json", "4.json"]
 
+    def test_a_list_with_the_folder_itself(
+        self, predict: Predict, detector: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """`find -print0` begins with it."""
+        monkeypatch.chdir(photos.parent)
+        names = f".\0./{photos.name}/3.png\0/\0"
+        run = predict(detector, "-", "--out", tmp_path / "out", stdin=os.fsencode(names))
+        assert run.code == 6
+        assert "failed: image .: " in run.err
+        assert [path.name for path in (tmp_path / "out").glob("*.json")] == ["3.json"]
+
     def test_a_video_and_its_annotated_twin(self, predict: Predict, detector: Path, tmp_path: Path) -> None:
         video = write_video(tmp_path / "street.avi", frames=8, rate=10.0)
         run = predict(detector, video, "--out", tmp_path / "out", "--draw")
@@ -279,8 +290,30 @@ class TestRefused:
     def test_an_image_is_never_overwritten(self, predict: Predict, segmentor: Path, photos: Path) -> None:
         before = (photos / "3.png").read_bytes()
         run = predict(segmentor, "--image", photos / "3.png", "--out", photos)
-        assert (run.code, "3.png would overwrite an image" in run.err) == (2, True)
+        assert (run.code, "3.png would overwrite an input" in run.err) == (2, True)
         assert (photos / "3.png").read_bytes() == before
+
+    @pytest.mark.parametrize("other", ["street_drawn.mp4", "street/000000.png"])
+    def test_a_video_overwrites_no_input(
+        self, predict: Predict, segmentor: Path, photos: Path, tmp_path: Path, other: str
+    ) -> None:
+        place, out = tmp_path / "out" / other, tmp_path / "out"
+        place.parent.mkdir(parents=True)
+        video = write_video(out / "street.avi", frames=2)
+        shutil.copy(video if place.suffix == ".mp4" else photos / "3.png", place)
+        before = place.read_bytes()
+        run = predict(segmentor, video, place, "--out", out, "--draw")
+        assert (run.code, "overwrite" in run.err) == (2, True)
+        assert place.read_bytes() == before
+
+    def test_tables_alone_of_a_video_beside_a_folder_of_its_name(
+        self, predict: Predict, detector: Path, photos: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "data").mkdir()
+        write_video(tmp_path / "data/clip.avi", frames=2)
+        photos.rename(tmp_path / "data/clip")
+        more = ("--recursive", "--out", tmp_path / "out", "--format", "csv")
+        assert predict(detector, tmp_path / "data", *more).code == 0
 
     def test_no_result_overwrites_another(
         self, predict: Predict, segmentor: Path, photos: Path, tmp_path: Path

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from zoo.datasets.class_labels import labels_by_name
 from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import check_header
@@ -35,7 +36,7 @@ class ClassFolders(EvaluationDataset):
         if not self.root.is_dir():
             faults.missing(self.root, "folder")
             return []
-        names = [info.name for info in self.classes]
+        names = list(labels_by_name(self.classes))
         folders = {path.name: path for path in sorted(self.root.iterdir()) if path.is_dir()}
         for name in sorted(folders.keys() - set(names)):
             faults.add(folders[name], f'no class "{name}"; {nearest(name, names)}')

@@ -21,6 +21,7 @@ from zoo.metrics.ranking import Ranking, interpolated, mean_average_precision
 
 logger = logging.getLogger(__name__)
 
+FAR = -1e9  # pixels: the place of what is not finite, where no object is
 BOX = "bbox"  # as COCOeval calls this shape
 BOX_STATS = ("box_AP", "box_AP50", "box_AP75")
 
@@ -124,8 +125,9 @@ def boxes_of(record: Any, size: tuple[int, int] | None = None) -> Columns:
 
 
 def xywh(boxes: ArrayLike) -> list[list[float]]:
-    """Boxes [n, 4] x1 y1 x2 y2 as COCO has them."""
+    """Boxes [n, 4] x1 y1 x2 y2 as COCO has them. One that is not finite is far away: pycocotools takes it for right."""
     corners = np.asarray(boxes, np.float64).reshape(-1, 4)
+    corners = np.where(np.isfinite(corners).all(axis=1, keepdims=True), corners, [FAR, FAR, FAR + 1, FAR + 1])
     sides: list[list[float]] = np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1).tolist()
     return sides
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pycocotools.cocoeval import COCOeval
 
 from zoo.errors import InputError
-from zoo.metrics.coco_ap import CocoAP, CocoImage, Columns, boxes_of, xywh
+from zoo.metrics.coco_ap import FAR, CocoAP, CocoImage, Columns, boxes_of, xywh
 from zoo.registry import METRICS
 
 # How far people place the same point apart, as a share of the object's size: nose, eyes, ears, shoulders, elbows,
@@ -57,8 +57,10 @@ class CocoKeypointAP(CocoAP):
     def found_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:  # noqa: ARG002 - other shapes need it
         """The keypoints; the area is that of the box around them. Raises InputError for another number of points."""
         points = self._points(result)
-        sides = np.ptp(points[:, :, :2], axis=1)
-        columns = {"keypoints": points.reshape(-1, 3 * len(self.sigmas)).tolist(), "area": sides.prod(axis=1).tolist()}
+        finite = np.isfinite(points)
+        areas = np.ptp(np.where(finite, points, 0.0)[:, :, :2], axis=1).prod(axis=1)
+        points = np.where(finite, points, FAR)  # pycocotools takes NaN for right
+        columns = {"keypoints": points.reshape(-1, 3 * len(self.sigmas)).tolist(), "area": areas.tolist()}
         return columns | boxes_of(result)
 
     def evaluation(self, entries: Sequence[CocoImage], shape: str) -> COCOeval:

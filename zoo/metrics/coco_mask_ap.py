@@ -38,7 +38,10 @@ class CocoMaskAP(CocoAP):
         """The masks. Raises InputError where one is not of the image's size, or its run lengths do not fill it."""
         size = list(self.field(item, "image").shape[:2])
         pasted = hasattr(result, "image_masks")  # a model's, of its boxes; a data set's are of the image already
-        codes = [_code(mask, size) for mask in (result.image_masks(*size) if pasted else self.field(result, "masks"))]
+        masks = self.field(result, "masks")
+        if pasted:  # one by one: together they take an image for each
+            masks = (result[place : place + 1].image_masks(*size)[0] for place in range(len(result)))
+        codes = [_code(mask, size) for mask in masks]
         areas = [float(run_lengths.area(code)) for code in codes]
         boxes = boxes_of(result, (size[0], size[1]) if pasted else None)  # a mask's frame may reach past the image
         return {"segmentation": codes, "area": areas, **boxes}

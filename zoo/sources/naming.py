@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
+NAMELESS = "input"
+
 
 def output_names(files: Sequence[tuple[Path, PurePath]]) -> list[str]:
     """A name for each (absolute path, the short path that it should have): a relative path without suffix.
@@ -18,7 +20,7 @@ def output_names(files: Sequence[tuple[Path, PurePath]]) -> list[str]:
         return []
     common = Path(os.path.commonpath([path.parent for path, _ in files]))
     longer = [
-        (str(short.with_suffix("")), str(inside.with_suffix("")), str(inside))
+        (_without_suffix(short), _without_suffix(inside), str(inside))
         for (path, short) in files
         for inside in [path.relative_to(common)]
     ]
@@ -33,6 +35,11 @@ def output_names(files: Sequence[tuple[Path, PurePath]]) -> list[str]:
             min(longest, level + (counts[as_one_file(name)] > 1)) for name, level in zip(names, levels, strict=True)
         ]
     return _counted(names)
+
+
+def _without_suffix(path: PurePath) -> str:
+    """Of "." and "/", which have no name, the name of what cannot be read."""
+    return str(path.with_suffix("")) if path.name else NAMELESS
 
 
 def as_one_file(name: str) -> str:

@@ -62,6 +62,8 @@ class Output:
 
     def skip(self, source: Source) -> Collection[int] | None:
         """What an earlier run has done of a source: all (None), or these frames. A video is drawn as a whole."""
+        if source.live:  # streams that differ in their query alone have one label
+            return ()
         done = self._journal.done(source.label)
         if source.recording is None:
             return None if None in done else ()
@@ -110,7 +112,7 @@ class Output:
                 self._video.finish()
                 self.written.append(str(self._video.path))
                 self._video = None
-            if not (self._faulty or cut):
+            if not (self._faulty or cut or self._current.live):
                 self._journal.end(self._current.label)
         self._current, self._faulty = None, False
 
@@ -143,13 +145,21 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
     `endings`: of what each input may get; `tables`: names of files.
     """
     inputs = {Path(source.label).resolve() for source in sources if not source.live}
-    names = [f"{source.name}{ending}" for source in sources for ending in endings]
+    of_frames = tuple(ending for ending in endings if ending != DRAWN_IMAGE)
+    recordings = [source for source in sources if source.recording is not None]
+    names = [f"{source.name}{ending}" for source in sources if source.recording is None for ending in endings]
+    names += [f"{source.name}{DRAWN}{SUFFIX}" for source in recordings if DRAWN_IMAGE in endings]
     for name in (*names, *tables):
         if (folder / name).resolve() in inputs:
-            raise InputError(f"--out {folder}: {name} would overwrite an image; give another folder")
-    for one in sources:
-        if one.recording is not None and any(other.name.startswith(f"{one.name}/") for other in sources):
+            raise InputError(f"--out {folder}: {name} would overwrite an input; give another folder")
+    for one in recordings if of_frames else ():
+        if any(other.name.startswith(f"{one.name}/") for other in sources):
             raise InputError(f"--out {folder}: the frames of {one.label} and the folder {one.name} share a name")
+        frames = (folder / one.name).resolve()
+        if lost := [path for path in inputs if path.parent == frames and path.name.endswith(of_frames)]:
+            raise InputError(
+                f"--out {folder}: the frames of {one.label} could overwrite {lost[0]}; give another folder"
+            )
     if shared := sorted(set(names) & set(tables)):
         raise InputError(f"--out {folder}: {shared[0]} is both a table and the result of an image; rename the image")
     if long := [name for name in names if len(os.fsencode(Path(name).name)) > NAME_BYTES]:

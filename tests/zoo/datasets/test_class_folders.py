@@ -30,6 +30,12 @@ def test_items_are_in_the_order_of_the_classes(tmp_path: Path) -> None:
     ]
 
 
+def test_two_classes_of_one_name_are_refused(tmp_path: Path) -> None:
+    image(tmp_path / "cat/a.png")
+    with pytest.raises(InputError, match="classes 0 and 3 of the task: both have name 'cat'"):
+        ClassFolders(tmp_path, classes=[*CLASSES, CLASSES[0]])
+
+
 def test_all_faults_are_found_at_once(tmp_path: Path) -> None:
     image(tmp_path / "cats/a.png")
     (tmp_path / "dog").mkdir()

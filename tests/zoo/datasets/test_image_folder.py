@@ -23,6 +23,19 @@ def test_images_alone_in_the_order_of_their_paths(tmp_path: Path) -> None:
     assert len(ImageFolder(str(tmp_path), pattern="*.jpg", classes=ANIMALS)) == 1
 
 
+def test_links_to_folders_are_followed_and_a_loop_ends(tmp_path: Path) -> None:
+    write_image(tmp_path / "elsewhere/b.png", (20, 30))
+    write_image(tmp_path / "root/sub/a.png", (20, 30))
+    (tmp_path / "root/linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "root/sub/loop").symlink_to(tmp_path / "root")
+    dataset = ImageFolder(tmp_path / "root", "**/*.png", classes=ANIMALS)
+    assert [Path(item["path"]).relative_to(tmp_path / "root").as_posix() for item in dataset] == [
+        "linked/b.png",
+        "sub/a.png",
+    ]
+    assert len(ImageFolder(tmp_path / "root", "linked/**/*.png", classes=ANIMALS)) == 1
+
+
 def test_images_stand_upright(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # turn by a quarter

@@ -217,6 +217,21 @@ def test_another_number_of_keypoints_is_refused() -> None:
         CocoKeypointAP(sigmas=5)  # type: ignore[arg-type]
 
 
+def test_a_keypoint_that_is_not_finite_is_never_right() -> None:
+    points = np.array([[[20.0, 20, 2], [60, 60, 2]]])
+    item = {"image_id": 0, "keypoints": points, "boxes": [[10, 10, 90, 90]], "labels": [0], "areas": [4000.0]}
+
+    def ap(broken: float) -> float:
+        found = points.copy()
+        found[0, :, 0] *= broken
+        metric = CocoKeypointAP(sigmas=(0.1, 0.1))
+        metric.process([item], [{"keypoints": found, "scores": [0.9], "labels": [0]}])
+        return float(metric.evaluate(1)["coco/keypoint_AP"])
+
+    assert ap(1.0) == pytest.approx(100)
+    assert ap(np.nan) == ap(np.inf) == 0
+
+
 def test_the_default_sigmas_are_cocos() -> None:
     evaluation = COCOeval(iouType="keypoints")
     np.testing.assert_allclose(CocoKeypointAP().sigmas, evaluation.params.kpt_oks_sigmas)

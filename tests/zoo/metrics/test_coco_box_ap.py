@@ -57,6 +57,15 @@ def test_a_false_alarm_counts_only_when_it_scores_higher() -> None:
     assert below["coco/box_AP"] == pytest.approx(100)
 
 
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_a_box_that_is_not_finite_is_never_right(broken: float) -> None:
+    wrong = [broken, 10.0, 110.0, 110.0]
+    assert figures([item(0, [SQUARE], [1])], [result([wrong], [0.9], [1])])["coco/box_AP"] == 0
+    assert figures([item(0, [SQUARE], [1])], [result([wrong, SQUARE], [0.9, 0.5], [1, 1])])[
+        "coco/box_AP"
+    ] == pytest.approx(50)
+
+
 def test_the_wrong_class_and_nothing_at_all_score_0() -> None:
     assert figures([item(0, [SQUARE], [1])], [result([SQUARE], [0.9], [2])])["coco/box_AP"] == 0
     assert figures([item(0, [SQUARE], [1])], [result([], [], [])])["coco/box_AP"] == 0

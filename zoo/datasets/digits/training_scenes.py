@@ -36,5 +36,10 @@ class DigitsTrainingScenes(EvaluationDataset):
             faults.add(Path("train"), f"got count {self.count}, expected 1 or more images")
         return [ImageEntry(Path(f"train-{index:06d}"), index, NEVER_DECODED) for index in range(self.count)]
 
+    @property
+    def is_generated(self) -> bool:
+        """All of them are."""
+        return True
+
     def _truth(self, _: int) -> dict[str, Any]:
         return {}

@@ -1,8 +1,26 @@
-"""The files of a folder that carry a pair's name."""
+"""The files of a folder, and those that carry a pair's name."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from zoo.datasets.files.faults import Faults
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """The files in it and in all folders below it. Links to folders are followed, but for one to a folder around it."""
+    yield from _below(folder, ())
+
+
+def _below(folder: Path, around: tuple[str, ...]) -> Iterator[Path]:
+    real = os.path.realpath(folder)
+    if real in around:
+        return
+    for path in folder.iterdir():
+        if path.is_dir():
+            yield from _below(path, (*around, real))
+        else:
+            yield path
 
 
 def files_by_name(folder: Path, pattern: str, ending: str, faults: Faults) -> dict[str, Path]:

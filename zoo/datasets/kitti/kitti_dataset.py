@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from zoo.datasets.class_labels import labels_by_name
 from zoo.datasets.evaluation_dataset import EvaluationDataset, ImageEntry
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.text_file import read_text
@@ -59,6 +60,7 @@ class KittiDataset(EvaluationDataset):
         self, root: str | Path, split: str = "val", *, folder: str = "training", classes: Sequence[ClassInfo]
     ) -> None:
         self.root, self.split, self.folder = Path(root), split, folder
+        labels_by_name([ClassInfo(info.name.lower(), None) for info in classes])
         self.frames: list[Frame] = []
         super().__init__(classes=classes)
 

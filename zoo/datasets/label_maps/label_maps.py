@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from zoo.datasets.files.faults import Faults
+from zoo.datasets.files.folder_files import files_below
 from zoo.datasets.files.image_list import listed
 from zoo.datasets.label_maps.label_map_dataset import LabelMapDataset, Pair, paired
 from zoo.input_kinds.image.reading import SUFFIXES
@@ -47,7 +48,7 @@ def _by_name(folder: Path, suffixes: Sequence[str], what: str, faults: Faults) -
         faults.missing(folder, "folder")
         return {}
     files: dict[str, Path] = {}
-    for path in sorted(path for path in folder.rglob("*") if path.suffix.lower() in suffixes):
+    for path in sorted(path for path in files_below(folder) if path.suffix.lower() in suffixes):
         name = path.relative_to(folder).with_suffix("").as_posix()
         if name in files:
             faults.add(path, f'{files[name].name} has the name "{name}" as well; keep one of the two')

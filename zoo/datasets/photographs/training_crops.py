@@ -54,5 +54,10 @@ class TrainingPhotographCrops(EvaluationDataset):
         names = [photograph.name for _ in range(CROPS) for photograph in TRAIN_PHOTOGRAPHS]
         return [ImageEntry(Path(f"{name}-{index}"), index, SIZE) for index, name in enumerate(names)]
 
+    @property
+    def is_generated(self) -> bool:
+        """All of them are."""
+        return True
+
     def _truth(self, _: int) -> dict[str, Any]:
         return {}

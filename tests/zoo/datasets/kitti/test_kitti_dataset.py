@@ -132,6 +132,11 @@ def test_files_that_are_not_utf8_are_named(tmp_path):
         KittiDataset(tmp_path, classes=NAMES)
 
 
+def test_two_classes_of_one_type_are_refused(tmp_path):
+    with pytest.raises(InputError, match="classes 0 and 1 of the task: both have name 'car'"):
+        KittiDataset(tmp_path, classes=[ClassInfo("Car", None), ClassInfo("car", None)])
+
+
 def test_a_missing_list_is_named(tmp_path):
     with pytest.raises(InputError, match="ImageSets"):
         KittiDataset(tmp_path, classes=NAMES)
