@@ -26,10 +26,12 @@ from zoo.torch_file import read_torch_file, unreadable
 TORCHVISION_SCHEME = "torchvision://"
 HTTPS_SCHEME = "https://"
 NAMED_BY = 16  # digits of its hash before the name of a download: many are called model.safetensors
-NESTED_KEYS = ("state_dict", "model")  # where training frameworks keep the weights in a larger dictionary
+NESTED_KEYS = ("state_dict", "model", "model_state_dict")
+"""Where trainings keep the weights in a larger dictionary."""
 AVERAGED = "_ema"  # behind such a key: their moving average, of timm's and torchvision's scripts
 WRAPPERS = ("module.", "model.", "_orig_mod.")
 """What is put before all names: by distributed training, by the trainer, by torch.compile."""
+AVERAGES = "n_averaged"
 AUXILIARY = "auxiliary_head"  # of mmseg: heads for training alone
 logger = logging.getLogger(__name__)
 
@@ -78,7 +80,7 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None
     check_fits(expected, state, what)
     check_dtypes(expected, state, what)
     for name, tensor in state.items():  # after the shapes: a file can give a small storage a giant shape
-        if tensor.is_floating_point() and not tensor.float().isfinite().all():
+        if tensor.is_floating_point() and not _is_finite(tensor, expected.get(name)):
             raise InputError(f'{what}: tensor "{name}" has values that are not finite; did the training diverge?')
     model.load_state_dict({**expected, **state})
 
@@ -123,8 +125,19 @@ def read_state(path: Path) -> Mapping[str, Tensor]:
             content = content[key]
     if not isinstance(content, Mapping):
         raise InputError(f"checkpoint {path}: expected a state dict of tensors, got {type(content).__name__}")
+    _check_tensors(content, path)
+    return content
+
+
+def _check_tensors(content: Mapping[Any, Any], path: Path) -> None:
+    """Raises InputError for what is no dense tensor by its name."""
     for name, tensor in content.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            if states := [str(key) for key, value in content.items() if _is_state(value)]:
+                raise InputError(
+                    f"checkpoint {path}: expected a state dict, got several under {', '.join(states)}; save the one of "
+                    f'the model alone: torch.save(checkpoint["{states[0]}"], FILE)'
+                )
             raise InputError(
                 f"checkpoint {path}: expected a state dict, tensors by their names, got {type(tensor).__name__} as "
                 f"{name!r}; save model.state_dict()"
@@ -133,7 +146,18 @@ def read_state(path: Path) -> Mapping[str, Tensor]:
             raise InputError(
                 f'checkpoint {path}: tensor "{name}" is {kind}, expected a plain one; save the state of the plain model'
             )
-    return content
+
+
+def _is_finite(tensor: Tensor, own: Tensor | None) -> bool:
+    """Whether every value is, but for those that the model has so by itself, such as a mask of attention."""
+    finite = tensor.float().isfinite()
+    if own is None or finite.all():
+        return bool(finite.all())
+    return bool((finite | (tensor == own)).all())
+
+
+def _is_state(value: object) -> bool:
+    return isinstance(value, Mapping) and bool(value) and all(isinstance(entry, Tensor) for entry in value.values())
 
 
 def _unusual(tensor: Tensor) -> str | None:
@@ -148,8 +172,13 @@ def _unusual(tensor: Tensor) -> str | None:
 
 
 def _unwrapped(state: Mapping[str, Tensor], model: nn.Module) -> Mapping[str, Tensor]:
-    """The state without the prefixes that all of its names have more often than those of the model have them."""
+    """The state without the prefixes that all of its names have more often than those of the model have them.
+
+    The counter of torch's AveragedModel, which puts "module." before all others, is left out.
+    """
     own = model.state_dict()
+    if AVERAGES not in own and all(name == AVERAGES or name.startswith(WRAPPERS[0]) for name in state):
+        state = {name: tensor for name, tensor in state.items() if name != AVERAGES}
     for prefix in WRAPPERS * len(WRAPPERS):  # in any order
         more = _times_before_all(prefix, state) - _times_before_all(prefix, own)
         if more > 0:

@@ -19,6 +19,7 @@ class Inert:
 
 
 ARCHIVE = b"PK\x03\x04"  # how what torch.load takes for one begins
+OF_TORCHSCRIPT = "/constants.pkl"  # a member that torch.save does not write
 # What trainings pickle besides tensors and plain containers: their flags, and mmengine's Runner the history of its log.
 # A stand-in is let in for them, not the types: getattr would open a door, and numpy trusts the bytes that it restores
 # an array from.
@@ -61,6 +62,8 @@ def read_torch_file(path: Path) -> Any:
 def _check_archive(path: Path) -> None:
     """Raises InputError where the archive of torch.save is compressed, or declares more bytes than the file has.
 
+    Also for one of torch.jit.save.
+
     torch.save does neither; torch.load would unpack it, so that a small file could fill the memory.
     """
     with path.open("rb") as file:
@@ -71,6 +74,11 @@ def _check_archive(path: Path) -> None:
             members = archive.infolist()
     except Exception as error:  # as below
         raise unreadable(path, error) from error
+    if any(member.filename.endswith(OF_TORCHSCRIPT) for member in members):
+        raise InputError(
+            f"checkpoint {path} is a TorchScript archive, a model with its code; save the model.state_dict() of the "
+            "PyTorch model"
+        )
     declared, size = sum(member.file_size for member in members), path.stat().st_size
     if declared > size or any(member.compress_type != ZIP_STORED for member in members):
         raise InputError(

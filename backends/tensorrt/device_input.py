@@ -49,16 +49,8 @@ def _from_interface(name: str, foreign: Any, cuda: Cuda, stream: int) -> Memory:
     described = foreign.__cuda_array_interface__
     shape, dtype = tuple(described["shape"]), np.dtype(described["typestr"])
     strides = described.get("strides")
-    if strides is not None and tuple(strides) != _strides(shape, dtype):
+    if strides is not None and not dlpack.is_contiguous(shape, [stride / dtype.itemsize for stride in strides]):
         raise InputError(f'input "{name}": the tensor is not C-contiguous; give a contiguous one')
     if described.get("stream"):
         cuda.follow(stream, described["stream"])
     return Memory(described["data"][0], shape, dtype, foreign)
-
-
-def _strides(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
-    """Those of a C-contiguous array, in bytes."""
-    strides = [dtype.itemsize]
-    for side in reversed(shape[1:]):
-        strides.append(strides[-1] * side)
-    return tuple(reversed(strides[: len(shape)]))

@@ -5,6 +5,7 @@ DLPack (data-apis.org).
 """
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ def read(capsule: object, name: str) -> Memory:
         raise InputError(
             f'input "{name}": got a tensor of DLPack\'s type {code}, {bits} bits, which numpy does not have'
         )
-    if lent.strides and not _contiguous(shape, tuple(lent.strides[: lent.ndim])):
+    if lent.strides and not is_contiguous(shape, tuple(lent.strides[: lent.ndim])):
         raise InputError(f'input "{name}": the tensor is not C-contiguous; give a contiguous one (.contiguous())')
     owner = _Borrowed(address, managed)
     _rename(capsule, USED)
@@ -115,7 +116,7 @@ def of_array(array: NDArray[Any]) -> Memory:
     return Memory(array.ctypes.data, array.shape, array.dtype, array)
 
 
-def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+def is_contiguous(shape: Sequence[int], strides: Sequence[float]) -> bool:
     """Whether elements (not bytes) that are `strides` apart lie in C order; axes of one element may say anything."""
     if 0 in shape:
         return True

@@ -200,6 +200,8 @@ def _read(path: Path) -> onnx.ModelProto:
         raise InputError(f"{path}: no such file; give an ONNX file that was exported here")
     try:
         model = onnx.load(path)
+    except onnx.checker.ValidationError as error:
+        raise InputError(f"{path}: {str(error).splitlines()[0]}; copy the file of its weights beside it") from error
     except (DecodeError, OSError) as error:
         raise InputError(f"{path}: not an ONNX model, or a damaged one; export or copy it again") from error
     return model

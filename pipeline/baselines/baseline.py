@@ -7,13 +7,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from backends.backend import CPU
 from backends.benchmark.case import Subject
+from backends.registry import get_backend
 from zoo.manifest import Manifest
 
 
 @dataclass(frozen=True)
 class Request:
-    """``folder`` and ``manifest``: of the deployment that is timed. ``device``: where, None for its own.
+    """``folder`` and ``manifest``: of the deployment that is timed. ``device``: where, None for its own; see ``on``.
 
     ``config`` and ``checkpoint``: of its model; None for the config of the deployment's name, and for the config's own.
     ``images``: those that it is timed on. ``batches``: how many of them a call has. ``scratch``: a folder for what is
@@ -28,6 +30,11 @@ class Request:
     images: Sequence[Any]
     batches: Sequence[int]
     scratch: Path
+
+    @property
+    def on(self) -> str:
+        """The device that the deployment is timed on, which is that of its baselines."""
+        return get_backend(self.manifest.backend).device(self.device or self.manifest.provider or CPU)
 
 
 class Baseline(ABC):

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from backends.benchmark.case import Setting, Subject
 from backends.model import Model
+from backends.threads import default_threads
+from pipeline.base.device import check_torch_device
 from pipeline.baselines.baseline import Baseline, Request, register
 from zoo.target import REFERENCE_BACKEND
 
@@ -17,7 +19,8 @@ class Eager(Baseline):
     def subject(self, request: Request) -> Subject:
         """See Baseline."""
         config = request.config or request.manifest.name
-        return _EagerSubject(self.name, str(request.folder), config, request.checkpoint, request.device or "cpu")
+        check_torch_device(request.on)
+        return _EagerSubject(self.name, str(request.folder), config, request.checkpoint, request.on)
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class _EagerSubject(Subject):
             built.input_policy,
             batch_size=setting.batch,
             device=self.device,
-            threads=setting.threads,
+            threads=setting.threads or (default_threads() if setting.workers is None else None),
             workers=setting.workers,
         )
 

@@ -36,7 +36,7 @@ class PlainExport(Baseline):
         built = deployed_model(request.folder, request.config or request.manifest.name, request.checkpoint)
         for batch in dict.fromkeys(request.batches):
             _export(built, request, batch, _path(request.scratch, batch))
-        return _PlainSubject(self.name, str(request.folder), str(request.scratch))
+        return _PlainSubject(self.name, str(request.folder), str(request.scratch), request.on)
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,14 @@ class _PlainSubject(Subject):
     name: str
     folder: str
     scratch: str
+    device: str
 
     def open(self, setting: Setting) -> Model:
         from backends.onnxruntime.runner import OnnxRuntimeRunner
 
         manifest = Manifest.read(self.folder)
         threads = setting.threads if setting.threads is not None or setting.workers is None else 1
-        runner = OnnxRuntimeRunner(_path(Path(self.scratch), setting.batch), threads=threads)
+        runner = OnnxRuntimeRunner(_path(Path(self.scratch), setting.batch), provider=self.device, threads=threads)
         return Model(self.name, manifest.build_task(), manifest.preprocess, runner, workers=setting.workers)
 
 

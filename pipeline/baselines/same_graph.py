@@ -33,9 +33,8 @@ class SameGraph(Baseline):
 
     def subject(self, request: Request) -> Subject:
         """See Baseline."""
-        device = request.device or "cpu"
-        self._backend.check_device(device)
-        return _GraphSubject(self.name, str(request.folder), device)
+        self._backend.check_device(request.on)
+        return _GraphSubject(self.name, str(request.folder), request.on)
 
 
 @dataclass(frozen=True)

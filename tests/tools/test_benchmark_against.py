@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pipeline.baselines.baseline import Request
 from pipeline.baselines.registry import get_baseline
 from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run, Tiny, TinySegmentor
+from zoo.errors import BackendUnavailableError
 from zoo.input_kinds import input_kind
 from zoo.manifest import Manifest
 
@@ -51,6 +53,15 @@ def test_they_give_what_the_deployment_gives(tiny: Tiny, tmp_path: Path) -> None
             with get_baseline(name).subject(request).open(Setting(1, batch)) as model:
                 assert [model(image).label_map.tolist() for image in images] == expected
     torch.set_num_threads(threads)
+
+
+def test_a_baseline_runs_where_the_deployment_does(tiny: Tiny, tmp_path: Path) -> None:
+    manifest = replace(Manifest.read(tiny.place), provider="cuda:7")
+    request = Request(tiny.place, manifest, None, str(tiny.config), None, [], [1], tmp_path)
+    assert request.on == "cuda:7"
+    assert replace(request, device="cpu").on == "cpu"
+    with pytest.raises(BackendUnavailableError, match="device cuda:7: PyTorch finds"):
+        get_baseline("pytorch").subject(request)
 
 
 @pytest.mark.parametrize("name", NAMES)

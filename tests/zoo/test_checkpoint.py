@@ -71,7 +71,7 @@ def test_averaged_weights_that_are_not_read_are_named(
     assert not caplog.text
 
 
-@pytest.mark.parametrize("wrap", [None, "state_dict", "model"])
+@pytest.mark.parametrize("wrap", [None, "state_dict", "model", "model_state_dict"])
 def test_torch_files_of_tensors(wrap: str | None, tmp_path: Path) -> None:
     source = model(seed=1)
     content = source.state_dict() if wrap is None else {wrap: source.state_dict(), "epoch": 3}
@@ -88,6 +88,13 @@ def test_a_prefix_of_all_names_is_taken_off(prefix: str, tmp_path: Path) -> None
     source = model(seed=1)
     torch.save({prefix + name: tensor for name, tensor in source.state_dict().items()}, tmp_path / "w.pth")
     loaded = model(seed=2)
+    load_checkpoint(loaded, tmp_path / "w.pth")
+    assert same(loaded, source)
+
+
+def test_averaged_weights_as_torch_saves_them(tmp_path: Path) -> None:
+    source, loaded = model(seed=1), model(seed=2)
+    torch.save(torch.optim.swa_utils.AveragedModel(source).state_dict(), tmp_path / "w.pth")
     load_checkpoint(loaded, tmp_path / "w.pth")
     assert same(loaded, source)
 
@@ -241,6 +248,16 @@ def test_no_such_file(tmp_path: Path) -> None:
         load_checkpoint(model(), "none.pth", folder=tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore")  # torch is about to drop TorchScript
+def test_several_states_and_a_model_with_its_code(tmp_path: Path) -> None:
+    torch.save({"params": model().state_dict(), "params_ema": model().state_dict()}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match=r"several under params, params_ema; save .*checkpoint\[.params.\]"):
+        load_checkpoint(model(), tmp_path / "w.pth")
+    torch.jit.script(model()).save(tmp_path / "w.pt")
+    with pytest.raises(InputError, match="w.pt is a TorchScript archive, a model with its code; save the model.state"):
+        load_checkpoint(model(), tmp_path / "w.pt")
+
+
 def test_something_else_than_tensors(tmp_path: Path) -> None:
     torch.save([1, 2], tmp_path / "w.pth")
     with pytest.raises(InputError, match="expected a state dict of tensors, got list"):
@@ -283,6 +300,21 @@ def test_values_that_are_not_finite_are_refused(half: bool, value: float, tmp_pa
     with pytest.raises(InputError, match='w.safetensors: tensor "1.running_var" has values that are not finite'):
         load_checkpoint(loaded, tmp_path / "w.safetensors")
     assert same(loaded, model(seed=2))
+
+
+def test_a_buffer_that_is_not_finite_by_design_loads(tmp_path: Path) -> None:
+    def attention() -> nn.Module:
+        part = model()
+        part.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(3))
+        return part
+
+    source = attention()
+    torch.save(source.state_dict(), tmp_path / "w.pth")
+    load_checkpoint(attention(), tmp_path / "w.pth")
+    source.mask[2, 0] = float("-inf")  # where the model's own is finite
+    torch.save(source.state_dict(), tmp_path / "w.pth")
+    with pytest.raises(InputError, match='tensor "mask" has values that are not finite'):
+        load_checkpoint(attention(), tmp_path / "w.pth")
 
 
 def test_a_giant_shape_on_a_small_storage_is_refused_by_its_shape(tmp_path: Path) -> None:

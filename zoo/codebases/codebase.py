@@ -37,8 +37,11 @@ class Codebase(ABC):
     """The types of `model.data_preprocessor` that only its configs have."""
 
     @abstractmethod
-    def translate(self, config: CodebaseConfig) -> Translation:
-        """What a config comes to. Without torch. Raises InputError that names what has no counterpart."""
+    def translate(self, config: CodebaseConfig, preprocess: Mapping[str, Any] | None = None) -> Translation:
+        """What a config comes to. Without torch. Raises InputError that names what has no counterpart.
+
+        `preprocess`: in the place of that of the config, None for its own.
+        """
 
     def metainfo_names(self, dataset: str) -> tuple[str, ...]:
         """The names of the classes that a type of data set has in the library's registry.

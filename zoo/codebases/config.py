@@ -40,7 +40,12 @@ class CodebaseConfig:
     @property
     def dataset(self) -> Mapping[str, Any]:
         """The data set of the test, without the wrappers around it; empty where there is none."""
-        return next(self._datasets(), {})
+        innermost: Mapping[str, Any] = {}
+        for dataset in self._datasets():
+            innermost = dataset
+            if not isinstance(dataset.get("dataset"), Mapping):
+                break
+        return innermost
 
     @property
     def pipeline(self) -> Sequence[Mapping[str, Any]]:

@@ -48,6 +48,8 @@ def _section(steps: Steps, after: Preprocessor, where: str) -> dict[str, Any]:
         section["size_divisor"] = steps.divisor if steps.divisor > 1 else after.divisor
     elif any(side % after.divisor for side in section["size"]):
         raise InputError(f"{where}: its size is no multiple of the data preprocessor's {after.divisor}; make it one")
+    elif any(side % steps.divisor for side in section["size"]):
+        raise InputError(f"{where}: its size is no multiple of the {steps.divisor} of Pad; make it one")
     padding = after.padding
     if pads_first and steps.padding is not None:
         padding = after.of_normalized(steps.padding) if steps.pads_normalized else steps.padding[::-1]

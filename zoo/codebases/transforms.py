@@ -83,9 +83,10 @@ def _pad(steps: Steps, options: Mapping[str, Any], where: str) -> Steps:
     if options.get("pad_to_square"):
         if steps.scale is None or not steps.keeps_ratio or steps.scale[0] != steps.scale[1]:
             raise InputError(f"{where} to a square of the image's own size, after no Resize to a square; {WRITE}")
-        return replace(steps, padded=steps.scale, padding=values)
-    if (divisor := read(options, "size_divisor", COUNT, where, None)) is not None:
-        return replace(steps, divisor=divisor, padding=values)
+        steps = replace(steps, padded=steps.scale, padding=values)
+    divisor = read(options, "size_divisor", COUNT, where, None)
+    if divisor is not None or options.get("pad_to_square"):
+        return replace(steps, divisor=divisor or steps.divisor, padding=values)
     width, height = _pair(options.get("size"), f"{where}: size")
     return replace(steps, padded=(height, width), padding=values)
 

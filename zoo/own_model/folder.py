@@ -13,7 +13,7 @@ from zoo.own_model.request import ModelRequest
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 KINDS = {int: "an integer", str: "a string", list: "a list", dict: "an object"}
-INDEX = "model.safetensors.index.json"  # of weights in several files
+INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")  # of weights in several files
 
 
 def folder_config(source: str) -> Mapping[str, Any] | None:
@@ -68,9 +68,9 @@ def folder_weights(request: ModelRequest) -> Path:
     for name in WEIGHTS:
         if (folder / name).is_file():
             return folder / name
-    if (folder / INDEX).is_file():
+    if index := next((folder / name for name in INDEXES if (folder / name).is_file()), None):
         raise InputError(
-            f"{folder / INDEX}: the weights are in several files; save them in one with model.save_pretrained(folder, "
+            f"{index}: the weights are in several files; save them in one with model.save_pretrained(folder, "
             'max_shard_size="100GB")'
         )
     raise InputError(f"{folder}: no {' or '.join(WEIGHTS)}; give --weights FILE")

@@ -1,6 +1,5 @@
 """Writing a config for a model of one's own: whole, and only if the model is built and its weights load."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.errors import InputError
+from zoo.files.relative import relative_to_file
 from zoo.files.writing import made_folders, write_whole
 from zoo.own_model.folder import foreign_arguments
 from zoo.own_model.form import Description, Form, find_form
@@ -90,7 +90,7 @@ def _check_flags(form: Form, request: ModelRequest) -> None:
 
 def _ordered(description: Description, out: Path) -> dict[str, Any]:
     """The content with the path of the checkpoint, in the order in which a person reads it."""
-    checkpoint = os.path.relpath(description.checkpoint, out.parent)
+    checkpoint = relative_to_file(description.checkpoint, out)
     content = {"export": {"inputs": {"batch": BATCH}}, **description.content, "checkpoint": checkpoint}
     order = ("custom_imports", "model", "task", "preprocess", "checkpoint", "export")
     return {key: content[key] for key in (*order, *content) if key in content}

@@ -40,6 +40,8 @@ class Task(ABC):
     input_kind: ClassVar[str] = "image"
     """What its models take: the name of a kind of zoo.input_kinds."""
     has_classes: ClassVar[bool] = True
+    chooses_a_class: ClassVar[bool] = False
+    """Whether each image, or each pixel, gets one of the classes: a model of one class has nothing to choose."""
     takes_image_sizes: ClassVar[bool] = False
     """Whether its models take the valid region of each image of a padded batch."""
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}

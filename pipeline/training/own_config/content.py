@@ -1,6 +1,5 @@
 """The content of a config for data of one's own."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
@@ -10,6 +9,7 @@ from pipeline.training.recipe_values import OPTIMIZERS
 from zoo.build import located_model, takes_argument
 from zoo.config import ModelConfig
 from zoo.config.located import is_address
+from zoo.files.relative import relative_to_file
 from zoo.registry import METRICS
 from zoo.tasks import ClassInfo
 
@@ -53,7 +53,7 @@ def own_content(
         "dataset": dict(judged),
         "calibration_dataset": dict(train),
         "evaluator": _evaluator(base, counts),
-        "checkpoint": os.path.relpath(checkpoint, out.parent),
+        "checkpoint": relative_to_file(checkpoint, out),
         "train": _recipe(base, count),
         "export": content.get("export"),
     }
@@ -90,7 +90,7 @@ def _model(base: ModelConfig, counts: Mapping[str, tuple[int | None, int | None]
     if CLASS_COUNT not in model and before != after and takes_argument(model["type"], CLASS_COUNT):
         result[CLASS_COUNT] = after
     whole = {name: value for name, value in located_model(base).items() if value != model[name]}
-    return {**result, **{name: os.path.relpath(path, out.parent) for name, path in whole.items()}}
+    return {**result, **{name: relative_to_file(path, out) for name, path in whole.items()}}
 
 
 def _recounted(section: Any, counts: Mapping[str, tuple[int | None, int | None]]) -> Any:

@@ -1,6 +1,5 @@
 """Writing a config for data of one's own, beside the files that say what is learned and what is judged."""
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from zoo.config import ModelConfig, load_config
 from zoo.config.source import config_source
 from zoo.datasets import EvaluationDataset, build_dataset
 from zoo.errors import InputError
+from zoo.files.relative import relative_to_file
 from zoo.files.writing import write_whole
 from zoo.tasks import ClassInfo, build_task
 
@@ -114,10 +114,7 @@ def _labels(dataset: EvaluationDataset, file: Path) -> list[Counter[int]]:
 
 def _relative(section: Section, out: Path) -> Mapping[str, Any]:
     """As the config has it: paths start at its folder."""
-    return {
-        name: os.path.relpath(value, out.parent) if isinstance(value, Path) else value
-        for name, value in section.items()
-    }
+    return {name: relative_to_file(value, out) if isinstance(value, Path) else value for name, value in section.items()}
 
 
 def _notes(base: ModelConfig, classes: Sequence[ClassInfo], labels: Sequence[Counter[int]]) -> list[str]:

@@ -94,6 +94,7 @@ def test_the_stream_of_a_cuda_array_interface_is_waited_for(make: Make, cuda: Fa
     with pytest.raises(InputError, match='"x": the tensor is not C-contiguous'):
         runner.run_device({"x": strided})
     runner.run_device({"x": Interface(rows(2), strides=(12, 4))})
+    runner.run_device({"x": Interface(rows(1), strides=(999, 4))})  # of an axis of one
 
 
 def test_inputs_live_until_the_work_is_done(make: Make, cuda: FakeCuda) -> None:

@@ -33,6 +33,19 @@ def test_the_shorter_edge() -> None:
     assert section(resize) == {**expected, **MMCV, **NORMALIZED}
 
 
+@pytest.mark.parametrize(
+    ("scale", "keeps", "pad"),
+    [((1000, 600), False, {"size_divisor": 32}), ((600, 600), True, {"pad_to_square": True, "size_divisor": 32})],
+)
+def test_a_padding_that_a_fixed_size_is_no_multiple_of_is_refused(
+    scale: tuple[int, int], keeps: bool, pad: dict[str, Any]
+) -> None:
+    resize = {"type": "Resize", "scale": scale, "keep_ratio": keeps}
+    with pytest.raises(InputError, match="its size is no multiple of the 32 of Pad; make it one"):
+        section(resize, {"type": "Pad", **pad})
+    assert section({**resize, "scale": (640, 640)}, {"type": "Pad", **pad})["size"] == (640, 640)
+
+
 def stored(image: Image.Image, kind: str, **options: Any) -> bytes:
     file = io.BytesIO()
     image.save(file, kind, **options)

@@ -93,6 +93,39 @@ def test_values_of_label_maps_start_at_one_where_zero_is_taken_off(tmp_path: Pat
     assert [info.category_id for info in load_config(written.path).task.classes] == [1, 2, 3]
 
 
+def test_classes_that_the_config_chooses_are_no_whole_data_set(tmp_path: Path) -> None:
+    """Whose label maps have other values, which mmsegmentation maps by the names."""
+    data = {"type": "CityscapesDataset", "data_root": str(tmp_path), "metainfo": {"classes": ("car", "road", "sky")}}
+    source = write(tmp_path, config_content(**data))
+    weights = checkpoint(tmp_path / "epoch_3.pth")
+    written = write_config(ModelRequest(str(source), weights=weights, out=tmp_path / "out.py"))
+    config = load_config(written.path)
+    assert "dataset" not in config.content
+    assert any("chooses its classes of CityscapesDataset itself" in note for note in written.notes)
+    known = find_spec("mmseg") is not None
+    assert [info.category_id for info in config.task.classes] == ([13, 0, 10] if known else [0, 1, 2])
+
+
+def test_the_data_set_within_its_wrappers() -> None:
+    inner = {"type": "ADE20KDataset", "data_root": "ade"}
+    content = {"test_dataloader": {"dataset": {"type": "RepeatDataset", "times": 1, "dataset": inner}}}
+    assert CodebaseConfig(Path("my.py"), content).dataset == inner
+
+
+@pytest.mark.parametrize("mode", ["whole", "slide"])
+def test_a_size_is_that_of_every_tensor(mode: str, tmp_path: Path) -> None:
+    test = {"mode": mode, "crop_size": (64, 64), "stride": (32, 32)} if mode == "slide" else {"mode": mode}
+    keeps = [{"type": "LoadImageFromFile"}, {"type": "PackSegInputs"}]
+    source = write(tmp_path, config_content({**MODEL, "test_cfg": test}, keeps))
+    weights = checkpoint(tmp_path / "epoch_3.pth")
+    out = tmp_path / "out.py"
+    written = write_config(ModelRequest(str(source), weights=weights, out=out, size=(96, 128)))
+    config = load_config(written.path)
+    assert set(config.content["export"]["inputs"]) == {"batch"}
+    assert config.preprocess.size == (96, 128)
+    assert config.content["task"]["resize"] == "logits"
+
+
 def test_a_folder_of_cityscapes_becomes_the_data_set(tmp_path: Path) -> None:
     folder = tmp_path / "cityscapes"
     data = {"type": "CityscapesDataset", "data_root": str(folder), "data_prefix": {"img_path": "leftImg8bit/test"}}

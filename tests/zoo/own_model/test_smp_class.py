@@ -49,8 +49,9 @@ def test_faults(source: str, options: dict[str, Any], message: str) -> None:
         write_config(ModelRequest(source, **options))
 
 
-def test_weights_in_several_files(folder: Path) -> None:
-    (folder / "saved/model.safetensors.index.json").write_text("{}")
+@pytest.mark.parametrize("name", ["model.safetensors.index.json", "pytorch_model.bin.index.json"])
+def test_weights_in_several_files(name: str, folder: Path) -> None:
+    (folder / "saved" / name).write_text("{}")
     with pytest.raises(InputError, match='the weights are in several files; save them in one with .*max_shard_size="'):
         write_config(ModelRequest("saved"))
 

@@ -1,5 +1,6 @@
 """Configs of segmentation_models_pytorch's own models build them, with their weights."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 
 from zoo.build import build_model
 from zoo.config import load_config
+from zoo.errors import InputError
 from zoo.own_model import ModelRequest, WrittenConfig, write_config
 
 pytestmark = pytest.mark.libraries
@@ -25,6 +27,26 @@ def test_a_class_and_weights(tmp_path: Path) -> None:
     assert [info.name for info in config.task.classes] == ["class_0", "class_1", "class_2", "class_3"]
     assert config.preprocess.mean == (0.485, 0.456, 0.406)
     assert any("write those of your training" in note for note in written.notes)
+
+
+def test_a_folder_of_an_earlier_version(tmp_path: Path) -> None:
+    model = smp.Unet("resnet18", encoder_weights=None, classes=2, decoder_use_norm=False)
+    model.save_pretrained(tmp_path / "saved")
+    path = tmp_path / "saved/config.json"
+    saved = json.loads(path.read_text())
+    del saved["decoder_use_norm"]
+    path.write_text(json.dumps({**saved, "decoder_use_batchnorm": False}))
+    written = init(str(tmp_path / "saved"), tmp_path)
+    assert load_config(written.path).model["decoder_use_norm"] is False
+
+
+def test_weights_that_timm_would_read_are_refused(tmp_path: Path) -> None:
+    model = smp.Unet("tu-resnet18", encoder_weights=None, classes=2)
+    model.save_pretrained(tmp_path / "saved")
+    path = tmp_path / "saved/config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "checkpoint_path": "x.bin"}))
+    with pytest.raises(InputError, match="checkpoint_path: timm would read weights of its own"):
+        init(str(tmp_path / "saved"), tmp_path)
 
 
 def test_a_folder_with_a_single_foreground(tmp_path: Path) -> None:

@@ -75,6 +75,12 @@ def test_a_folder_of_an_earlier_version_has_the_fields_at_its_top(tmp_path: Path
     assert not any("defaults" in note for note in written.notes)
 
 
+def test_an_unknown_tag(tmp_path: Path) -> None:
+    torch.save({}, tmp_path / "w.pth")
+    with pytest.raises(InputError, match=r"timm:resnet18.a9_in9k: timm has no such weights of this model; nearest: "):
+        init("timm:resnet18.a9_in9k", tmp_path, weights=tmp_path / "w.pth")
+
+
 def test_an_unknown_name(tmp_path: Path) -> None:
     (tmp_path / "pets.pth").touch()
     with pytest.raises(InputError, match='timm:resnet10tt: timm has no model of this name; nearest: "resnet10t"'):

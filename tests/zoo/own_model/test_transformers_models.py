@@ -78,6 +78,16 @@ def test_an_old_file_names_no_processor(folder: Path) -> None:
         write_config(ModelRequest(str(folder), out=folder.parent / "other.py"))
 
 
+def test_a_classifier_of_one_output_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "vit"
+    settings = transformers.ViTConfig(
+        hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, image_size=32, num_labels=1
+    )
+    transformers.ViTForImageClassification(settings).save_pretrained(folder)
+    with pytest.raises(InputError, match="config.json has one output, which a threshold decides"):
+        init(folder, size=(32, 32))
+
+
 def test_a_model_of_two_tasks(tmp_path: Path) -> None:
     folder = saved("maskformer", tmp_path / "masks")
     transformers.MaskFormerImageProcessor(size={"height": 64, "width": 96}).save_pretrained(folder)
@@ -129,6 +139,11 @@ def test_what_cannot_be_mapped_is_left_to_the_reader(folder: Path) -> None:
             "describes DetrModel, for which zooport has no type: it takes .*object detection",
         ),
         ({"architectures": None}, {}, 'config.json: no "architectures"; save the model itself'),
+        (
+            {"backbone_config": {"model_args": {"checkpoint_path": "x.bin"}}},
+            {},
+            '"model_args" has "checkpoint_path", and timm would read weights of its own; remove it',
+        ),
         ({"model_type": "detrr"}, {}, 'transformers has no model_type "detrr"; nearest: "detr"'),
         (
             {},

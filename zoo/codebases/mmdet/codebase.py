@@ -29,19 +29,20 @@ class Mmdet(Codebase):
     scope: ClassVar[str] = "mmdet"
     preprocessors: ClassVar[frozenset[str]] = frozenset({"DetDataPreprocessor"})
 
-    def translate(self, config: CodebaseConfig) -> Translation:
+    def translate(self, config: CodebaseConfig, preprocess: Mapping[str, Any] | None = None) -> Translation:
         """The section `model` as it is, but for what a training alone needs."""
         model = {key: value for key, value in config.model.items() if key not in ("train_cfg", "data_preprocessor")}
         whole = preprocess_of(config)
         model = {**model, "train_cfg": None, "data_preprocessor": _preprocessor(config, whole)}
         task = task_of(config)
         has_masks = task["type"] != DETECTION
-        preprocess = {key: value for key, value in whole.items() if key not in IN_THE_MODEL}
+        ends = _ends(config, whole, task)
+        preprocess = {key: value for key, value in (preprocess or whole).items() if key not in IN_THE_MODEL}
         content: dict[str, Any] = {
             "model": {"type": MODELS.get(task["type"], "MmdetDetector"), "config": model},
             "task": task,
             "preprocess": preprocess,
-            "export": {"inputs": {"batch": BATCH, **_ends(config, preprocess, task)}},
+            "export": {"inputs": {"batch": BATCH, **ends}},
         }
         sections, note = dataset_sections(config, with_masks=has_masks)
         count = class_count(config)

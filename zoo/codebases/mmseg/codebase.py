@@ -24,9 +24,9 @@ class Mmseg(Codebase):
     scope: ClassVar[str] = "mmseg"
     preprocessors: ClassVar[frozenset[str]] = frozenset({"SegDataPreProcessor"})
 
-    def translate(self, config: CodebaseConfig) -> Translation:
+    def translate(self, config: CodebaseConfig, preprocess: Mapping[str, Any] | None = None) -> Translation:
         """By zooport's own parts where all of them are known, else by the library, where it is installed."""
-        preprocess = preprocess_of(config)
+        preprocess = preprocess or preprocess_of(config)
         try:
             model, what, note = segmentor_of(config), "", None
         except UnknownPartError as unknown:
@@ -39,12 +39,13 @@ class Mmseg(Codebase):
             "export": {"inputs": {"batch": BATCH, **_sides(windows, preprocess)}},
         }
         count = class_count(head)
-        sections, missing = dataset_sections(config, count)
+        known = self.metainfo_names(str(config.dataset.get("type", ""))) if config.class_names else ()
+        sections, missing = dataset_sections(config, count, known)
         notes = {key: text for key, text in (("model", note), ("export", missing)) if text is not None}
         backbone = read(config.model, "backbone", SECTION, f"{config.path}: model")
         names = [type_name(part.get("type")) for part in (head, backbone)]
         what = f"{' on '.join(names)}, {windows['mode']}{what}"
-        return Translation(what, content | sections, count, category_ids(config, count), notes)
+        return Translation(what, content | sections, count, category_ids(config, count, known), notes)
 
 
 def _resize(preprocess: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """mmseg's data sets as zooport's, and what the pixels of their label maps mean."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,28 @@ ZERO_IGNORED = ("ADE20KDataset", "PascalContextDataset59", "ISPRSDataset", "Pots
 """Data sets whose label maps begin at 1, with `reduce_zero_label` on if nothing says otherwise."""
 NO_DATASET = "mmseg's {kind} has no counterpart in zooport: add dataset and evaluator for zooport evaluate."
 
+OTHER_CLASSES = (
+    "The config chooses its classes of {kind} itself: check that category_id are the values of the label maps, and add "
+    "dataset and evaluator for zooport evaluate."
+)
 
-def category_ids(config: CodebaseConfig, count: int) -> list[int | None]:
-    """The value of each class in the label maps: its place, or one more where mmseg takes 0 off."""
+
+def category_ids(config: CodebaseConfig, count: int, known: Sequence[str]) -> list[int | None]:
+    """The value of each class in the label maps: its place, or one more where mmseg takes 0 off.
+
+    `known`: the classes of that type of data set, as mmseg has them. Of some of them, or of another order, their places
+    among these.
+    """
     first = 1 if _reduces_zero(config) else 0
-    return [first + index for index in range(count)]
+    names = config.class_names
+    places = [known.index(name) for name in names] if len(names) == count and set(names) <= set(known) else range(count)
+    return [first + place for place in places]
 
 
-def dataset_sections(config: CodebaseConfig, count: int) -> tuple[dict[str, Any], str | None]:
+def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -> tuple[dict[str, Any], str | None]:
     """The sections `dataset` and `evaluator` of the test's data, of `count` classes, and what the reader must know.
 
-    Nothing for a set without a folder.
+    Nothing for a set without a folder, nor for one whose classes the config chooses itself.
     """
     dataset = config.dataset
     where = f"{config.path}: test data set"
@@ -31,6 +42,8 @@ def dataset_sections(config: CodebaseConfig, count: int) -> tuple[dict[str, Any]
         return {}, None
     if kind not in KINDS:
         return {}, NO_DATASET.format(kind=kind)
+    if config.class_names and tuple(config.class_names) != tuple(known):
+        return {}, OTHER_CLASSES.format(kind=kind)
     prefix = read(dataset, "data_prefix", SECTION, where, {})
     section: dict[str, Any] = {"type": KINDS[kind], "root": str(Path(root).resolve())}
     if kind == "PascalVOCDataset":

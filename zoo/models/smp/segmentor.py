@@ -20,6 +20,10 @@ NOT_TAKEN = {
     "in_channels": "images have 3 channels; leave it out",
     "encoder_name": "give encoder",
     "classes": "give num_classes",
+    **dict.fromkeys(
+        ("checkpoint_path", "pretrained", "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir"),
+        "timm would read weights of its own, and the config's checkpoint has all; leave it out",
+    ),
 }
 
 

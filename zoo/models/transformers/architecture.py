@@ -20,6 +20,8 @@ from zoo.optional_library import optional_library
 CONFIG = "config.json"
 EXTRA = "transformers"
 CURE = "give the folder that model.save_pretrained(folder) wrote"
+OF_TIMM = ("model_args", "backbone_kwargs")
+NOT_FOR_TIMM = {"checkpoint_path", "pretrained", "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir"}
 Source = str | Path | Mapping[str, Any]
 """What describes an architecture: a folder with a config.json, or what such a file holds."""
 
@@ -45,6 +47,7 @@ def read_architecture(source: Source) -> Any:
             f'{where}: transformers has no model_type "{kind}"; {nearest(kind, auto.CONFIG_MAPPING.keys())}; a model '
             "whose code is not part of transformers is not loaded"
         )
+    _check_weights_of_timm(content, where)
     names = content.get("architectures")
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise InputError(f'{where}: "architectures" is {json.dumps(names)}, expected a list of names; {CURE}')
@@ -52,6 +55,16 @@ def read_architecture(source: Source) -> Any:
         if isinstance(source, Mapping):
             return auto.CONFIG_MAPPING[kind].from_dict(content)
         return auto.AutoConfig.from_pretrained(str(source), local_files_only=True, trust_remote_code=False)
+
+
+def _check_weights_of_timm(fields: Mapping[str, Any], where: str) -> None:
+    """Raises InputError where timm, which builds some models and backbones, would read a file that a config names."""
+    for key, value in fields.items():
+        if not isinstance(value, Mapping):
+            continue
+        if key in OF_TIMM and (named := sorted(NOT_FOR_TIMM & value.keys())):
+            raise InputError(f'{where}: "{key}" has "{named[0]}", and timm would read weights of its own; remove it')
+        _check_weights_of_timm(value, where)
 
 
 def image_processor_name(folder: Path) -> str:

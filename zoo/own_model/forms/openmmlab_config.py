@@ -44,17 +44,19 @@ class OpenMMLabForm(Form):
         read = read_codebase_config(request.source)
         if read is None:
             raise InputError(f"{request.source}: no config of OpenMMLab")
+        from zoo.codebases.preprocessing import preprocess_of
+
         codebase, config = read
         weights = request.weights_file
-        translation = codebase.translate(config)
+        preprocess, note = resized(preprocess_of(config), request.size)
+        translation = codebase.translate(config, preprocess)
         names, source = _names(request, codebase, config, weights, translation.num_classes)
         classes = _classes(names, source or FLAG, translation, str(config.path))
-        preprocess, note = resized(translation.content["preprocess"], request.size)
         notes = {"task": UNNAMED if source is None else NAMES.format(source=source), **translation.notes}
         if note is not None:
             notes["preprocess"] = note
         task = {**translation.content["task"], "classes": classes}
-        content = {**translation.content, "task": task, "preprocess": preprocess}
+        content = {**translation.content, "task": task}
         what = f"{translation.what}, from {config.path.name} of {codebase.scope}."
         return Description(what, content, weights, notes)
 

@@ -13,6 +13,12 @@ from zoo.own_model.request import ModelRequest
 ARCHITECTURE = "_model_class"  # the key of config.json that only this library writes
 FIELDS = {ARCHITECTURE: str, "encoder_name": str, "classes": int, "in_channels": int}
 RENAMED = {"encoder_name": "encoder", "classes": "num_classes"}
+FORMER = {
+    "decoder_use_batchnorm": "decoder_use_norm",
+    "psp_use_batchnorm": "decoder_use_norm",
+    "upscale_mode": "decoder_interpolation",
+}
+"""What versions of the library before 0.5 called its keywords."""
 LEFT_OUT = (ARCHITECTURE, "encoder_weights", "activation")  # nothing of them is in the graph
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
 NORMALIZED = (
@@ -74,6 +80,7 @@ def _saved_arguments(saved: Mapping[str, Any]) -> dict[str, Any]:
     kept = {
         name: value for name, value in saved.items() if name not in (*LEFT_OUT, "in_channels") and value is not None
     }
+    kept = {FORMER.get(name, name): value for name, value in kept.items()}
     return foreign_arguments(_renamed(kept), CONFIG)
 
 

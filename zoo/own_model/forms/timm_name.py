@@ -87,7 +87,11 @@ def _pretrained(name: str, saved: Mapping[str, Any]) -> Mapping[str, Any]:
     timm = optional_library("timm", "timm", f"timm:{name}")
     if ":" in name or not timm.is_model(name):
         raise InputError(f"timm:{name}: timm has no model of this name; {nearest(name, timm.list_models())}")
-    known = timm.get_pretrained_cfg(name)
+    try:
+        known = timm.get_pretrained_cfg(name)
+    except RuntimeError as error:  # of a tag that its architecture does not have
+        tags = timm.list_pretrained(f"{name.partition('.')[0]}.*")
+        raise InputError(f"timm:{name}: timm has no such weights of this model; {nearest(name, tags)}") from error
     return {} if known is None else known.to_dict()
 
 

@@ -1,13 +1,13 @@
 """The folder that transformers' save_pretrained wrote: architecture, weights, classes and preprocessing."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from zoo.errors import InputError
 from zoo.files.json_object import json_object
-from zoo.own_model.classes import class_entries
+from zoo.files.relative import relative_to_file
+from zoo.own_model.classes import check_several, class_entries
 from zoo.own_model.folder import CONFIG, folder_config, folder_out, folder_weights
 from zoo.own_model.form import Description, Form, register_form
 from zoo.own_model.request import ModelRequest
@@ -53,7 +53,9 @@ class TransformersForm(Form):
             notes["model"] = OTHERS.format(flags=" or ".join(f"--task {name}" for name in others))
         if task.has_classes:
             notes["task"] = IDS
-        model = {"type": kind, "folder": os.path.relpath(folder, out.parent)}
+        model = {"type": kind, "folder": relative_to_file(folder, out)}
+        if task.chooses_a_class:
+            check_several(int(settings.num_labels), str(folder / CONFIG))
         classes = {"classes": _classes(names, settings, folder)} if task.has_classes else {}
         what = f"{settings.architectures[0]} of transformers, from the folder {folder.resolve().name}."
         content = {"model": model, "task": {"type": task.__name__, **classes}, "preprocess": preprocess}

@@ -25,6 +25,7 @@ class ImageClassification(Task):
 
     name: ClassVar[str] = "image-classification"
     metric: ClassVar[str] = "Accuracy"
+    chooses_a_class: ClassVar[bool] = True
     result_type: ClassVar[type[Result]] = ClassificationResult
     proof_class: ClassVar[str] = "zoo.tasks.image_classification.proof:ClassificationProof"
     output_roles: ClassVar[Roles] = {"scores": OutputRole.SCORES}

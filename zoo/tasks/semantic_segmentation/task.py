@@ -36,6 +36,7 @@ class SemanticSegmentation(Task):
     name: ClassVar[str] = "semantic-segmentation"
     metric: ClassVar[str] = "MeanIoU"
     truth: ClassVar[tuple[str, ...]] = ("label_map",)
+    chooses_a_class: ClassVar[bool] = True
     result_type: ClassVar[type[Result]] = SegmentationResult
     proof_class: ClassVar[str] = "zoo.tasks.semantic_segmentation.proof:SegmentationProof"
     output_roles: ClassVar[Roles] = {"label_map": OutputRole.LABEL_MAP}
