@@ -9,6 +9,7 @@ from rewriters.onnx_graph.reads import reads
 
 SIZES = ("Shape", "Size")
 SEQUENCES = ("SequenceConstruct", "SplitToSequence", "SequenceInsert", "SequenceEmpty", "Optional")
+FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.DOUBLE)
 NORM = "BatchNormalization"
 CHOOSING = ("TopK", "NonMaxSuppression", "NonZero", "Compress", "Unique")
 
@@ -90,6 +91,12 @@ class GraphFlow:
         """The place of the node that makes a tensor; the graph's inputs come first."""
         return self.makers.get(name, -1)
 
+    def uncast(self, name: str) -> str:
+        """The tensor of which this one is a cast to another precision; itself where it is none."""
+        while (place := self.makers.get(name)) is not None and _is_cast_to_floats(self.nodes[place]):
+            name = self.nodes[place].input[0]
+        return name
+
     def _of_maker(self, name: str) -> str | None:
         place = self.makers.get(name)
         if place is None or self.nodes[place].op_type in SEQUENCES:
@@ -133,6 +140,12 @@ class GraphFlow:
                     seen.add(read)
                     left.append(read)
         return sorted(reached, key=lambda name: (self.order(name), name))
+
+
+def _is_cast_to_floats(node: onnx.NodeProto) -> bool:
+    return node.op_type == "Cast" and any(
+        attribute.i in FLOATS for attribute in node.attribute if attribute.name == "to"
+    )
 
 
 def with_parents(path: str) -> Iterator[str]:

@@ -110,7 +110,8 @@ def _graph_roles(model: onnx.ModelProto, flow: GraphFlow) -> dict[Role, list[str
 def _groups(flow: GraphFlow, sides: Sequence[tuple[Role, list[int], list[str]]]) -> Iterator[Group]:
     """Marks first, then what leaves the innermost modules, then what enters them: the surest first.
 
-    What one group has paired is left out of the others; only tensors that are equally many on both sides are sure.
+    What one group has paired is left out of the others; only tensors that are equally many on both sides are sure. A
+    tensor and its casts to another precision are one.
     """
     taken_numbers: set[int] = set()
     taken_tensors: set[str] = set()
@@ -121,12 +122,15 @@ def _groups(flow: GraphFlow, sides: Sequence[tuple[Role, list[int], list[str]]])
 
     for role, all_numbers, all_tensors in sorted(sides, key=surety):
         numbers = [number for number in all_numbers if number not in taken_numbers]
-        tensors = [name for name in all_tensors if name not in taken_tensors and name in flow.makers]
+        tensors: dict[str, str] = {}
+        for name in all_tensors:
+            if name in flow.makers and (source := flow.uncast(name)) not in taken_tensors:
+                tensors.setdefault(source, name)
         if not numbers or not tensors:
             continue
         taken_numbers.update(numbers)
         taken_tensors.update(tensors)
-        yield Group(role, tuple(numbers), tuple(tensors))
+        yield Group(role, tuple(numbers), tuple(tensors.values()))
 
 
 def _absent(

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from pipeline.alignment.comparing import Comparison
 from pipeline.alignment.eager_run import IN, run_eager
 from pipeline.alignment.records import EQUAL
+from rewriters.precision import to_fp16
 from tests.rewriters.small_models import export, fixed_target
+from zoo.precision_options import PrecisionOptions
 from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec
 
@@ -75,3 +77,31 @@ def test_such_a_model_is_aligned(model: Keeping, tmp_path: Path) -> None:
     comparison.compare(lambda _what, _done, _all: None)
     assert {pair.verdict for pair in comparison.pairs} == {EQUAL}
     assert "add" in {name for pair in comparison.pairs for name in pair.modules}
+
+
+class Twice(nn.Module):
+    """A tensor that two modules take, one of them beside a constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Conv2d(3, 2, 3, padding=1), nn.Conv2d(2, 2, 3, padding=1)
+        self.add = Add()
+        self.register_buffer("places", torch.linspace(0, 1, 16) + torch.zeros(1, 2, 16, 1))
+
+    def forward(self, images: Tensor) -> Tensor:
+        features = self.first(images)
+        return self.add(features, self.places).tanh() + self.second(features)
+
+
+def test_a_tensor_and_its_cast_are_one(tmp_path: Path) -> None:
+    """In fp16 a module that stays in fp32 is given the cast of a tensor that has been compared already."""
+    module = Whole(Twice().eval(), {})
+    specs = [TensorSpec("map", "float32", ("batch", 2, 16, 16))]
+    export(module, fixed_target(16, 16, exporter="torchscript"), tmp_path / "model.onnx", specs)
+    halved, _ = to_fp16(
+        onnx.load(tmp_path / "model.onnx"), PrecisionOptions(keep_fp32=("add",)), [{"images": IMAGES.numpy()}]
+    )
+    comparison = Comparison(module, halved, {"images": IMAGES.numpy()}, {}, threshold=0.05, memory=64 << 20)
+    comparison.compare(lambda _what, _done, _all: None)
+    assert {pair.verdict for pair in comparison.pairs} == {EQUAL}
