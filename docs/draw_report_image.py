@@ -2,7 +2,7 @@
 
     python docs/draw_report_image.py work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32
 
-Writes docs/report.jpg. Deploy first: `zooport deploy configs/detection/faster-rcnn_r18-fpn_digits.py`.
+Writes docs/report.webp. Deploy first: `zooport deploy configs/detection/faster-rcnn_r18-fpn_digits.py`.
 """
 
 import sys
@@ -13,14 +13,14 @@ sys.path.insert(0, str(DOCS))
 
 from screenshot import screenshot
 
-OUT = DOCS / "report.jpg"
+OUT = DOCS / "report.webp"
 WIDTH, HEIGHT = 1200, 900
-QUALITY = 80
+QUALITY = 70
 
 
 def main(deployment: Path) -> None:
     """Of the report in the deployment's folder."""
-    screenshot(deployment / "report.html", WIDTH, HEIGHT).save(OUT, quality=QUALITY, optimize=True)
+    screenshot(deployment / "report.html", WIDTH, HEIGHT).save(OUT, quality=QUALITY, method=6)
 
 
 if __name__ == "__main__":
