@@ -153,22 +153,28 @@ def _traced(
         with torch.no_grad():
             return trace(module, target, example, output_names)
     except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None:  # the exporters wrap what a model or a rewriter raises
-            if cause is error and isinstance(error, ZooportError):
-                raise
-            if isinstance(cause, ZooportError):
-                raise cause from None  # what wraps it has it as its own cause
-            cause = cause.__cause__ or cause.__context__
-        reason, rewriter = _reason(error), rewriter_of(error)
-        if rewriter is not None:
-            raise ExportError(
-                f"zooport's rewriter {rewriter} fails on a call of this model: {reason}; it is a fault of the rewriter "
-                "or a call that it should have left to the original: report it with that call"
-            ) from error
-        raise ExportError(
-            f"torch's {target.exporter} exporter refused the model: {reason}{other_opsets(target, reason)}"
-        ) from error
+        ours = _error_of_ours(error)
+        if ours is None:
+            raise _refusal(error, target) from error
+    raise ours  # here, for what wraps it has it as its own cause
+
+
+def _error_of_ours(error: BaseException) -> ZooportError | None:
+    """The exporters wrap what a model or a rewriter raises."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ZooportError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
+
+
+def _refusal(error: BaseException, target: Target) -> ExportError:
+    reason, rewriter = _reason(error), rewriter_of(error)
+    if rewriter is not None:
+        return ExportError(
+            f"zooport's rewriter {rewriter} fails on a call of this model: {reason}; it is a fault of the rewriter "
+            "or a call that it should have left to the original: report it with that call"
+        )
+    return ExportError(f"torch's {target.exporter} exporter refused the model: {reason}{other_opsets(target, reason)}")
 
 
 def _reason(error: BaseException) -> str:

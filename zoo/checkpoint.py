@@ -135,8 +135,8 @@ def _check_tensors(content: Mapping[Any, Any], path: Path) -> None:
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             if states := [str(key) for key, value in content.items() if _is_state(value)]:
                 raise InputError(
-                    f"checkpoint {path}: expected a state dict, got several under {', '.join(states)}; save the one of "
-                    f'the model alone: torch.save(checkpoint["{states[0]}"], FILE)'
+                    f"checkpoint {path}: expected a state dict, got a dictionary that has {' and '.join(states)}; "
+                    f'save the one of the model alone: torch.save(checkpoint["{states[0]}"], FILE)'
                 )
             raise InputError(
                 f"checkpoint {path}: expected a state dict, tensors by their names, got {type(tensor).__name__} as "

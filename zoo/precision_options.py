@@ -14,7 +14,8 @@ class PrecisionOptions(Options):
     """How a graph is brought to fp16 or int8. Frozen and hashable.
 
     ``keep_fp32``: names of PyTorch modules that stay in fp32 with all that is in them, * and ? allowed
-    ("backbone.conv1", "roi_heads.*"). ``half_io``: fp16 inputs and outputs, too, where they are float; fp16 only.
+    ("backbone.conv1", "roi_heads.*"). ``half_io``: fp16 inputs and outputs, too, where they are float, but for
+    inputs with a default, such as thresholds; fp16 only.
     ``calibration_images``: how many images are run to find ranges and overflows. ``calibration_method``: how int8
     ranges are taken from them. Raises InputError for a value that is none.
     """

@@ -62,9 +62,8 @@ def read_torch_file(path: Path) -> Any:
 def _check_archive(path: Path) -> None:
     """Raises InputError where the archive of torch.save is compressed, or declares more bytes than the file has.
 
-    Also for one of torch.jit.save.
-
-    torch.save does neither; torch.load would unpack it, so that a small file could fill the memory.
+    torch.save does neither; torch.load would unpack it, so that a small file could fill the memory. Raises InputError
+    for an archive of torch.jit.save, too.
     """
     with path.open("rb") as file:
         if file.read(len(ARCHIVE)) != ARCHIVE:

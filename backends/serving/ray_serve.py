@@ -96,6 +96,7 @@ class ModelReplica:
         except InputError as error:
             return _refusal(BAD, str(error))
         except OF_RUNTIME as error:
+            await self._thread.run(self._model.check)  # raises, which is 500, where nothing can be computed any more
             return _refusal(UNCOMPUTED, reason(error))
         if json_bytes is None:
             return Response(content, media_type=JSON)

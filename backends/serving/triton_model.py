@@ -11,7 +11,9 @@ from backends.backend import CPU
 from backends.loading import load
 from backends.registry import get_backend
 from backends.serving.protocol import DEPLOYMENT, FILE, manifest_content, read_content
+from backends.serving.triton_files import FIRST_CALL
 from backends.serving.triton_tensors import FAULTS, TritonTensors
+from zoo.errors import InputError
 from zoo.manifest import Manifest
 
 FOLDER = "deployment"  # beside model.py
@@ -28,6 +30,7 @@ class TritonPythonModel:
         parameters = json.loads(arguments["model_config"])["parameters"]
         threads = int(parameters[THREADS]["string_value"])
         self._model = load(deployment_folder(arguments), provider=_provider(arguments), threads=threads)
+        self._first_call = Path(arguments["model_repository"], FIRST_CALL, FILE)
         self._manifest = np.frombuffer(manifest_content(self._model.manifest), np.uint8)
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
@@ -60,15 +63,24 @@ class TritonPythonModel:
     def _answers(
         self, places: Sequence[int], values: Mapping[int, Any], settings: dict[str, float]
     ) -> Iterator[tuple[int, Any]]:
-        """The result of each, or why it has none; one by one where one of them has none."""
+        """The result of each, or why it has none; one by one where one of them has none.
+
+        Raises where not even the first call can be computed any more.
+        """
         try:
-            yield from zip(places, self._model([values[place] for place in places], **settings), strict=True)
+            results = self._model([values[place] for place in places], **settings)
         except FAULTS as error:
-            if len(places) == 1:
-                yield places[0], error
-                return
+            fault = error.with_traceback(None)  # which holds the batch, and there may be no memory for it
+        else:
+            yield from zip(places, results, strict=True)
+            return
+        if len(places) > 1:
             for place in places:
                 yield from self._answers([place], values, settings)
+            return
+        if not isinstance(fault, InputError):
+            self._model(read_content(self._model.task.kind, np.frombuffer(self._first_call.read_bytes(), np.uint8)))
+        yield places[0], fault
 
     def _response(self, arrays: Mapping[str, Any], names: Collection[str]) -> Any:
         """The requested outputs, each with a batch axis, in the same order whatever process of Triton asks."""

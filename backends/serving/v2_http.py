@@ -125,13 +125,7 @@ def _array(name: str, tensor: Mapping[str, Any], binary: memoryview) -> tuple[Ar
 
 def _from_numbers(where: str, data: object, dtype: str) -> Array:
     """Raises InputError where `data` is not numbers or truth values that `dtype` can hold."""
-    waiting = [data]
-    while waiting:  # numpy would make all of them as long as the longest text
-        value = waiting.pop()
-        if isinstance(value, list):
-            waiting.extend(value)
-        elif not isinstance(value, (int, float)):
-            raise InputError(f"{where}: data has what is no {dtype}; {CURE}")
+    _check_numbers(where, data, dtype)
     try:
         values = np.array(data)
         with np.errstate(all="ignore"):
@@ -141,6 +135,20 @@ def _from_numbers(where: str, data: object, dtype: str) -> Array:
     if values.dtype.kind not in "biuf" or (array.dtype.kind != "f" and not np.array_equal(array, values)):
         raise InputError(f"{where}: data has what is no {dtype}; {CURE}")
     return array
+
+
+def _check_numbers(where: str, data: object, dtype: str) -> None:
+    """Raises InputError where `data` is missing, or has what is no number: numpy makes all texts as long as one."""
+    if data is None:
+        raise InputError(f"{where}: neither data nor binary_data_size; {CURE}")
+    waiting: list[list[Any]] = [data] if isinstance(data, list) else [[data]]
+    while waiting:
+        values = waiting.pop()
+        kinds = set(map(type, values))
+        if not kinds <= {int, float, bool, list}:
+            raise InputError(f"{where}: data has what is no {dtype}; {CURE}")
+        if list in kinds:
+            waiting.extend(value for value in values if isinstance(value, list))
 
 
 def _numbers(name: str, array: Array) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The tensors of one run in PyTorch beside those of one run of the graph, in chunks, so that memory is bounded."""
+"""The tensors of one run in PyTorch beside those of one run of the graph, in chunks of modules, to bound the memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

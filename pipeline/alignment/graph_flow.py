@@ -6,6 +6,7 @@ import onnx
 
 from rewriters.onnx_graph.module_paths import module_path
 from rewriters.onnx_graph.reads import reads
+from rewriters.onnx_graph.value_types import value_types
 
 SIZES = ("Shape", "Size")
 SEQUENCES = ("SequenceConstruct", "SplitToSequence", "SequenceInsert", "SequenceEmpty", "Optional")
@@ -21,7 +22,7 @@ class GraphFlow:
     A tensor leaves every module around its node up to the first that also holds all its readers; it enters in the same
     way. `order`: the place of each tensor's node. `present`: modules with a node at or below them. `norms`: modules
     with a batch norm's node at them. `chosen`: tensors behind a choice by data. `contents`: those that depend on more
-    of the inputs than their sizes.
+    of the inputs than their sizes. `floats`: those whose dtype is known to be one of floats.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
@@ -34,6 +35,8 @@ class GraphFlow:
         self.contents = _following(graph, inputs, SIZES)
         choices = (node for node in graph.node if node.op_type in CHOOSING)
         self.chosen = _following(graph, {name for node in choices for name in node.output}) & self.varying
+        types = value_types(model).items()
+        self.floats = {name for name, kind in types if kind.tensor_type.elem_type in FLOATS}
         self.ends = {value.name for value in graph.output}
         self.paths = self._filled()
         self.present = {name for path in set(self.paths) if path is not None for name in with_parents(path)}
@@ -91,10 +94,20 @@ class GraphFlow:
         """The place of the node that makes a tensor; the graph's inputs come first."""
         return self.makers.get(name, -1)
 
-    def uncast(self, name: str) -> str:
-        """The tensor of which this one is a cast to another precision; itself where it is none."""
-        while (place := self.makers.get(name)) is not None and _is_cast_to_floats(self.nodes[place]):
-            name = self.nodes[place].input[0]
+    def original(self, name: str) -> str:
+        """The tensor of which this one is a cast to another precision, or what a pair of int8 gives; else itself.
+
+        A pair with a module is a layer of its own: the Relu that it became.
+        """
+        while (place := self.makers.get(name)) is not None:
+            node = self.nodes[place]
+            before = self.makers.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
+            if before is not None and self.nodes[before].op_type == "QuantizeLinear" and module_path(node) is None:
+                name = self.nodes[before].input[0]
+            elif node.op_type == "Cast" and {name, node.input[0]} <= self.floats:
+                name = node.input[0]
+            else:
+                break
         return name
 
     def _of_maker(self, name: str) -> str | None:
@@ -140,12 +153,6 @@ class GraphFlow:
                     seen.add(read)
                     left.append(read)
         return sorted(reached, key=lambda name: (self.order(name), name))
-
-
-def _is_cast_to_floats(node: onnx.NodeProto) -> bool:
-    return node.op_type == "Cast" and any(
-        attribute.i in FLOATS for attribute in node.attribute if attribute.name == "to"
-    )
 
 
 def with_parents(path: str) -> Iterator[str]:

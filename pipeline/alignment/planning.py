@@ -111,7 +111,7 @@ def _groups(flow: GraphFlow, sides: Sequence[tuple[Role, list[int], list[str]]])
     """Marks first, then what leaves the innermost modules, then what enters them: the surest first.
 
     What one group has paired is left out of the others; only tensors that are equally many on both sides are sure. A
-    tensor and its casts to another precision are one.
+    tensor and what it is in other precisions are one.
     """
     taken_numbers: set[int] = set()
     taken_tensors: set[str] = set()
@@ -124,7 +124,7 @@ def _groups(flow: GraphFlow, sides: Sequence[tuple[Role, list[int], list[str]]])
         numbers = [number for number in all_numbers if number not in taken_numbers]
         tensors: dict[str, str] = {}
         for name in all_tensors:
-            if name in flow.makers and (source := flow.uncast(name)) not in taken_tensors:
+            if name in flow.makers and (source := flow.original(name)) not in taken_tensors:
                 tensors.setdefault(source, name)
         if not numbers or not tensors:
             continue

@@ -1,7 +1,7 @@
 """A baseline, and the registry of those that are no backends. A module of this folder registers its own."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -10,12 +10,13 @@ from typing import Any
 from backends.backend import CPU
 from backends.benchmark.case import Subject
 from backends.registry import get_backend
+from zoo.errors import BackendUnavailableError, InputError
 from zoo.manifest import Manifest
 
 
 @dataclass(frozen=True)
 class Request:
-    """``folder`` and ``manifest``: of the deployment that is timed. ``device``: where, None for its own; see ``on``.
+    """``folder`` and ``manifest``: of the deployment that is timed. ``device``: where, None for its own; see `place`.
 
     ``config`` and ``checkpoint``: of its model; None for the config of the deployment's name, and for the config's own.
     ``images``: those that it is timed on. ``batches``: how many of them a call has. ``scratch``: a folder for what is
@@ -31,10 +32,20 @@ class Request:
     batches: Sequence[int]
     scratch: Path
 
-    @property
-    def on(self) -> str:
-        """The device that the deployment is timed on, which is that of its baselines."""
-        return get_backend(self.manifest.backend).device(self.device or self.manifest.provider or CPU)
+    def place(self, name: str, check: Callable[[str], object]) -> tuple[str, str]:
+        """The name of a baseline's row, and its device: the requested one, else that of the deployment.
+
+        `check` raises where the baseline has no such device here. It then runs on the CPU, and its row says so.
+        """
+        if self.device is not None:
+            check(self.device)
+            return name, self.device
+        deployed = get_backend(self.manifest.backend).device(self.manifest.provider or CPU)
+        try:
+            check(deployed)
+        except (BackendUnavailableError, InputError):
+            return f"{name} on {CPU}", CPU
+        return name, deployed
 
 
 class Baseline(ABC):

@@ -19,8 +19,8 @@ class Eager(Baseline):
     def subject(self, request: Request) -> Subject:
         """See Baseline."""
         config = request.config or request.manifest.name
-        check_torch_device(request.on)
-        return _EagerSubject(self.name, str(request.folder), config, request.checkpoint, request.on)
+        name, device = request.place(self.name, check_torch_device)
+        return _EagerSubject(name, str(request.folder), config, request.checkpoint, device)
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,14 @@ class PlainExport(Baseline):
 
     def subject(self, request: Request) -> Subject:
         """See Baseline; ExportError where torch's exporter refuses the model."""
+        from backends.onnxruntime.providers import provider_options
         from pipeline.baselines.deployed_model import deployed_model
 
+        name, device = request.place(self.name, provider_options)
         built = deployed_model(request.folder, request.config or request.manifest.name, request.checkpoint)
         for batch in dict.fromkeys(request.batches):
             _export(built, request, batch, _path(request.scratch, batch))
-        return _PlainSubject(self.name, str(request.folder), str(request.scratch), request.on)
+        return _PlainSubject(name, str(request.folder), str(request.scratch), device)
 
 
 @dataclass(frozen=True)

@@ -33,16 +33,17 @@ class SameGraph(Baseline):
 
     def subject(self, request: Request) -> Subject:
         """See Baseline."""
-        self._backend.check_device(request.on)
-        return _GraphSubject(self.name, str(request.folder), request.on)
+        name, device = request.place(self.name, self._backend.check_device)
+        return _GraphSubject(name, self.name, str(request.folder), device)
 
 
 @dataclass(frozen=True)
 class _GraphSubject(Subject):
     name: str
+    backend: str
     folder: str
     device: str
 
     def open(self, setting: Setting) -> Model:
         options = LoadOptions(self.device, setting.threads, workers=setting.workers)
-        return load_with(self.folder, self.name, options, f"run by {self.name}")
+        return load_with(self.folder, self.backend, options, f"run by {self.backend}")

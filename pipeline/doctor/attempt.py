@@ -11,7 +11,7 @@ import onnx
 import torch
 from torch.jit._trace import TracerWarning
 
-from pipeline.doctor.difference import TOLERANCE, difference, eager_outputs, tolerance
+from pipeline.doctor.difference import TOLERANCE, difference, eager_outputs
 from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.export_variant import ExportVariant, export
 from pipeline.doctor.first_difference import first_difference
@@ -32,18 +32,17 @@ Stage = Literal["", "exporter", "graph", "onnxruntime", "reference"]
 
 @dataclass(frozen=True)
 class Ran:
-    """A trial of the file: how far it is from eager, see `difference`, and may be; or why it did not run."""
+    """A trial of the file: how far it is from eager, see `difference`, or why it did not run."""
 
     label: str
     by: str
     difference: float = 0.0
     refused: str = ""
-    tolerance: float = TOLERANCE
 
     @property
     def good(self) -> bool:
         """Whether it ran and gave the same numbers."""
-        return not self.refused and self.difference <= self.tolerance
+        return not self.refused and self.difference <= TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def _run(model: onnx.ModelProto, subject: ExaminedModel, number: int) -> Ran | N
         outputs = run_graph(model, _feed(model, trial.feed))
     except ExportError as error:
         return Ran(trial.label, trial.by, refused=_first_line(error))
-    ran = Ran(trial.label, trial.by, difference(expected, outputs), tolerance=tolerance(expected))
+    ran = Ran(trial.label, trial.by, difference(expected, outputs))
     if trial.by == "numbers" and not ran.good and watch(subject.module, trial.feed).ties:
         return None  # saturated or all the same, whose order torch does not promise
     return ran

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 TOLERANCE = 1e-4  # of an output: what another order of float32 arithmetic may change
-HALF_TOLERANCE = 5e-2  # of one in float16: ONNX Runtime computes layers in float32 that PyTorch rounds
+IN_HALF = 500  # times as much in float16: ONNX Runtime computes layers in float32 that PyTorch rounds
 
 
 def eager_outputs(module: nn.Module, feed: Mapping[str, Tensor]) -> list[NDArray[Any]]:
@@ -23,16 +23,11 @@ def eager_outputs(module: nn.Module, feed: Mapping[str, Tensor]) -> list[NDArray
     ]  # numpy has no bfloat16
 
 
-def tolerance(expected: Sequence[NDArray[Any]]) -> float:
-    """What `difference` may be if a file is right."""
-    return HALF_TOLERANCE if any(output.dtype == np.float16 for output in expected) else TOLERANCE
-
-
 def difference(expected: Sequence[NDArray[Any]], actual: Sequence[Any]) -> float:
     """The largest of all outputs; infinite for another shape or dtype, or for NaN in other places.
 
-    Of floats: as a part of the output's largest number. Of whole numbers: the part of them that is not the same, for in
-    a map of labels a near tie may fall the other way.
+    Of floats: as a part of the output's largest number, of float16 divided by IN_HALF. Of whole numbers: the part of
+    them that is not the same, for in a map of labels a near tie may fall the other way.
     """
     if len(expected) != len(actual):
         return float("inf")
@@ -48,4 +43,5 @@ def _of_one(one: NDArray[Any], two: NDArray[Any]) -> float:
     if not np.array_equal(one[~finite], two[~finite], equal_nan=True) or not np.isfinite(two[finite]).all():
         return float("inf")
     gap = np.abs(one[finite].astype(np.float64) - two[finite]).max(initial=0.0)
-    return float(gap / max(np.abs(one[finite]).max(initial=0.0), 1e-12))
+    part = float(gap / max(np.abs(one[finite]).max(initial=0.0), 1e-12))
+    return part / IN_HALF if one.dtype == np.float16 else part

@@ -7,7 +7,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from pipeline.doctor.difference import difference, tolerance
+from pipeline.doctor.difference import TOLERANCE, difference
 from pipeline.doctor.run_graph import run_graph
 from rewriters.graph_rewriters.module_ends import module_ends
 from zoo.errors import ExportError
@@ -25,8 +25,7 @@ def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[st
         try:
             outputs = module_ends(model, name)[1]
         except ExportError:
-            if name in before:
-                expected[before[name]] = expected[name]
+            expected.update(dict.fromkeys(before.get(name, ()), expected[name]))
             continue
         if len(outputs) == 1:
             ends[name] = outputs[0]
@@ -43,19 +42,19 @@ def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[st
     except ExportError:
         return ""
     for name, array in zip(ends, tensors, strict=True):
-        if difference([expected[name]], [array]) > tolerance([expected[name]]):
+        if difference([expected[name]], [array]) > TOLERANCE:
             return name
     return ""
 
 
-def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, str]]:
+def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """Of each submodule that runs once and gives a tensor, in the order in which they end.
 
-    Also the module whose result each batch norm takes.
+    Also the modules whose result each batch norm takes: a convolution, and those around it that end with it.
     """
     results: dict[str, Any] = {}
     makers: list[tuple[Tensor, str]] = []
-    before: dict[str, str] = {}
+    before: dict[str, list[str]] = {}
     often: set[str] = set()
     hooks = []
     for name, part in module.named_modules():
@@ -68,7 +67,7 @@ def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> tuple[dict[str, A
                 return
             results[name] = result.clone().numpy()
             if isinstance(part, nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 - torch has no public name for all
-                before.update((name, maker) for tensor, maker in makers if tensor is given[0])
+                before[name] = [maker for tensor, maker in makers if any(tensor is taken for taken in given[:1])]
             makers.append((result, name))
 
         hooks.append(part.register_forward_hook(keep))
@@ -79,4 +78,5 @@ def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> tuple[dict[str, A
         for hook in hooks:
             hook.remove()
     results = {name: result for name, result in results.items() if name not in often}
-    return results, {norm: maker for norm, maker in before.items() if norm in results and maker in results}
+    known = {norm: [maker for maker in makers if maker in results] for norm, makers in before.items()}
+    return results, {norm: makers for norm, makers in known.items() if norm in results}

@@ -72,7 +72,8 @@ def _same_rows(expected: Sequence[Array], outputs: Sequence[Array]) -> bool:
         return False
     want, got = (_rows([side[index] for index in tables], expected, tables) for side in (expected, outputs))
     count = want.shape[1]
-    allowed = round(UNMATCHED * count)  # of some rows, as the five best classes, none
+    least = any(expected[index].ndim > 2 for index in tables)  # noqa: PLR2004 - of boxes one, of the five best classes none
+    allowed = min(max(int(least), round(UNMATCHED * count)), (count - 1) // 2)
     rest = [pair for index, pair in enumerate(zip(expected, outputs, strict=True)) if index not in tables]
     if any(_differs(*pair) and not _near_counts(*pair, allowed) for pair in rest):
         return False
@@ -84,7 +85,10 @@ def _are_of_a_choice(table: Array) -> bool:
     """Whether it has labels [N, K], or scores [N, K], the best first."""
     if table.ndim != 2:  # noqa: PLR2004 - one number for each row
         return False
-    return table.dtype.kind == "i" or bool((table[:, 1:] <= table[:, :-1]).all())
+    if table.dtype.kind == "i":
+        return True
+    steps = np.diff(table, axis=1)
+    return bool((steps <= 0).all() and (steps < 0).any())
 
 
 def _near_counts(want: Array, got: Array, allowed: int) -> bool:

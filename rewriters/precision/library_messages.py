@@ -5,8 +5,10 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TextIO
+
+_ONE = threading.RLock()
 
 
 class _Kept(logging.Handler):
@@ -23,7 +25,7 @@ class _Kept(logging.Handler):
             if record.levelno >= logging.WARNING:
                 self.lines.append(record.getMessage())
             return
-        for handler in self._before:
+        for handler in self._before or filter(None, [logging.lastResort]):
             if record.levelno >= handler.level:
                 handler.handle(record)
 
@@ -44,13 +46,17 @@ class _Dropped(io.TextIOBase):
 
 @contextmanager
 def library_messages() -> Iterator[list[str]]:
-    """The warnings that this thread logs meanwhile, in a list that grows. What it prints is dropped."""
+    """The warnings that this thread logs meanwhile, in a list that grows. What it prints is dropped.
+
+    One thread at a time: each puts back what was there before it.
+    """
     root = logging.getLogger()
-    before = list(root.handlers)
-    kept = _Kept(before)
-    root.handlers[:] = [kept]
-    try:
-        with redirect_stdout(_Dropped(sys.stdout)):
-            yield kept.lines
-    finally:
-        root.handlers[:] = before
+    with _ONE:
+        before = list(root.handlers)
+        kept = _Kept(before)
+        root.handlers[:] = [kept]
+        try:
+            with nullcontext() if sys.stdout is None else redirect_stdout(_Dropped(sys.stdout)):
+                yield kept.lines
+        finally:
+            root.handlers[:] = before

@@ -142,6 +142,26 @@ class Folded(nn.Module):
         return functional.fold(patches, tuple(images.shape[2:]), 2, stride=2)
 
 
+class Refuses(nn.Module):
+    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
+        raise InputError("a line of ours")
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_an_error_of_ours_comes_as_it_is_and_its_causes_end(exporter: str, tmp_path: Path) -> None:
+    """The exporters wrap it, and what wraps it has it as its own cause."""
+    module = contract(small_segmentor("whole"), "decoded")
+    module.forward = Refuses().forward  # type: ignore[method-assign]
+    with pytest.raises(InputError, match="^a line of ours$") as raised:
+        export(module, fixed_target(64, 96, exporter=exporter), tmp_path / "m.onnx", LOGITS)
+    seen: set[int] = set()
+    error: BaseException | None = raised.value
+    while error is not None:
+        assert id(error) not in seen
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+
+
 def test_torch_prints_no_graph_of_what_it_refuses(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     specs = [TensorSpec("out", "float32", ("batch", 3, 64, 96))]
     with pytest.raises(ExportError, match="torchscript exporter refused the model: TypeError"):

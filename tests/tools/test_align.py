@@ -45,6 +45,16 @@ def test_a_deployment_and_its_file_are_the_same_graph(
     assert (by_folder.code, by_file.code) == (0, 0), by_folder.err + by_file.err
 
 
+def test_a_file_without_that_of_its_weights_is_one_line(
+    tiny: Tiny, file: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    onnx.save(onnx.load(file), tmp_path / "edited.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    (tmp_path / "w.bin").unlink()
+    run = align(capsys, tiny, "--onnx", tmp_path / "edited.onnx")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "copy the file of its weights beside it" in run.err
+
+
 def test_a_fault_in_the_file_is_exit_code_3_and_named_on_one_line(
     tiny: Tiny, file: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -56,12 +56,14 @@ def test_they_give_what_the_deployment_gives(tiny: Tiny, tmp_path: Path) -> None
 
 
 def test_a_baseline_runs_where_the_deployment_does(tiny: Tiny, tmp_path: Path) -> None:
-    manifest = replace(Manifest.read(tiny.place), provider="cuda:7")
+    manifest = replace(Manifest.read(tiny.place), provider="cuda:999")
     request = Request(tiny.place, manifest, None, str(tiny.config), None, [], [1], tmp_path)
-    assert request.on == "cuda:7"
-    assert replace(request, device="cpu").on == "cpu"
-    with pytest.raises(BackendUnavailableError, match="device cuda:7: PyTorch finds"):
-        get_baseline("pytorch").subject(request)
+    assert request.place("pytorch", lambda _: None) == ("pytorch", "cuda:999")
+    assert get_baseline("pytorch").subject(request).name == "pytorch on cpu"
+    assert get_baseline("openvino").subject(request).name == "openvino on cpu"
+    assert get_baseline("pytorch").subject(replace(request, device="cpu")).name == "pytorch"
+    with pytest.raises(BackendUnavailableError, match="device cuda:999: PyTorch finds"):
+        get_baseline("pytorch").subject(replace(request, device="cuda:999"))
 
 
 @pytest.mark.parametrize("name", NAMES)

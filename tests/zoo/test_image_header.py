@@ -55,7 +55,7 @@ def test_other_headers() -> None:
         assert image_size(content) is None
 
 
-def test_a_size_that_is_there_twice_is_none() -> None:
+def test_a_size_that_is_there_twice_is_refused() -> None:
     """Libraries differ in which one they take."""
     entries = [(256, 4, 1, 50_000), (256, 4, 1, 50), (257, 4, 1, 40)]
     content = b"II*\x00" + struct.pack("<IH", 8, len(entries))

@@ -12,6 +12,10 @@ def test_a_path_leads_to_the_file_from_a_linked_folder(tmp_path: Path) -> None:
     weights.touch()
     file = tmp_path / "linked/config.py"
     assert (file.parent / relative_to_file(weights, file)).samefile(weights)
+    beside = tmp_path / "elsewhere/beside.pth"
+    beside.touch()
+    assert (file.parent / relative_to_file(tmp_path / "linked/../beside.pth", file)).samefile(beside)
+    assert (file.parent / relative_to_file(tmp_path / "linked/..", file)).samefile(tmp_path / "elsewhere")
 
 
 def test_a_link_to_a_file_keeps_its_name(tmp_path: Path) -> None:

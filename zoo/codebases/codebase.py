@@ -38,7 +38,7 @@ class Codebase(ABC):
 
     @abstractmethod
     def translate(self, config: CodebaseConfig, preprocess: Mapping[str, Any] | None = None) -> Translation:
-        """What a config comes to. Without torch. Raises InputError that names what has no counterpart.
+        """What a config comes to. Raises InputError that names what has no counterpart.
 
         `preprocess`: in the place of that of the config, None for its own.
         """
@@ -52,7 +52,7 @@ class Codebase(ABC):
             import_module(f"{PACKAGE}.mmcv_ext.stand_in").provide()
             import_module(f"{self.scope}.datasets")
             registry: Any = import_module(f"{self.scope}.registry").DATASETS
-        except ImportError:
+        except Exception:  # noqa: BLE001 - a library that does not go with mmcv's version raises whatever it likes
             return ()
         return tuple(getattr(registry.get(type_name(dataset)), "METAINFO", {}).get("classes", ()))
 

@@ -1,5 +1,6 @@
 """Images without a truth."""
 
+import glob
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
@@ -58,7 +59,9 @@ class ImageFolder(EvaluationDataset):
         parts = pattern.parts
         if ANY_DEPTH not in parts or ".." in parts or pattern.is_absolute():
             return self.root.glob(self.pattern)
-        return (path for path in files_below(self.root) if _matches(path.relative_to(self.root).parts, parts))
+        named = parts[: next(place for place, part in enumerate(parts) if glob.has_magic(part))]
+        files = files_below(self.root.joinpath(*named))
+        return (path for path in files if _matches(path.relative_to(self.root).parts, parts))
 
     def _truth(self, _: int) -> dict[str, Any]:
         return {}

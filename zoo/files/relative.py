@@ -9,5 +9,7 @@ def relative_to_file(path: str | Path, file: Path) -> str:
 
     The last part of `path` keeps its name, even if it is a link.
     """
-    place = Path(os.path.abspath(path))  # noqa: PTH100 - keeps links
+    place = Path(path)
+    if place.name in ("", ".."):
+        place = place.resolve()
     return os.path.relpath(place.parent.resolve() / place.name, file.parent.resolve())

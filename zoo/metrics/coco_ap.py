@@ -121,7 +121,11 @@ def boxes_of(record: Any, size: tuple[int, int] | None = None) -> Columns:
     boxes = record.get("boxes") if isinstance(record, Mapping) else getattr(record, "boxes", None)
     if boxes is None:
         return {}
-    return {BOX: xywh(boxes if size is None else np.clip(boxes, 0, [*size[::-1]] * 2))}
+    if size is not None:
+        boxes = np.asarray(boxes, np.float64).reshape(-1, 4)
+        finite = np.isfinite(boxes).all(axis=1, keepdims=True)
+        boxes = np.where(finite, np.clip(boxes, 0, [*size[::-1]] * 2), np.nan)
+    return {BOX: xywh(boxes)}
 
 
 def xywh(boxes: ArrayLike) -> list[list[float]]:

@@ -1,6 +1,6 @@
 """COCO's mask average precision."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,8 @@ from zoo.datasets.coco.runs import runs_fault
 from zoo.errors import InputError
 from zoo.metrics.coco_ap import CocoAP, Columns, boxes_of
 from zoo.registry import METRICS
+
+AT_ONCE = 16  # masks that are pasted to the image
 
 
 @METRICS.register_module()
@@ -38,13 +40,17 @@ class CocoMaskAP(CocoAP):
         """The masks. Raises InputError where one is not of the image's size, or its run lengths do not fill it."""
         size = list(self.field(item, "image").shape[:2])
         pasted = hasattr(result, "image_masks")  # a model's, of its boxes; a data set's are of the image already
-        masks = self.field(result, "masks")
-        if pasted:  # one by one: together they take an image for each
-            masks = (result[place : place + 1].image_masks(*size)[0] for place in range(len(result)))
+        masks = _pasted(result, size) if pasted else self.field(result, "masks")
         codes = [_code(mask, size) for mask in masks]
         areas = [float(run_lengths.area(code)) for code in codes]
         boxes = boxes_of(result, (size[0], size[1]) if pasted else None)  # a mask's frame may reach past the image
         return {"segmentation": codes, "area": areas, **boxes}
+
+
+def _pasted(result: Any, size: list[int]) -> Iterator[Any]:
+    """Some at a time: together they take an image for each."""
+    for start in range(0, len(result), AT_ONCE):
+        yield from result[start : start + AT_ONCE].image_masks(*size)
 
 
 def _code(mask: Any, size: list[int]) -> dict[str, Any]:

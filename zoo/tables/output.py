@@ -156,7 +156,7 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
         if any(other.name.startswith(f"{one.name}/") for other in sources):
             raise InputError(f"--out {folder}: the frames of {one.label} and the folder {one.name} share a name")
         frames = (folder / one.name).resolve()
-        if lost := [path for path in inputs if path.parent == frames and path.name.endswith(of_frames)]:
+        if lost := [path for path in inputs if path.parent == frames and _is_frame(path.name, of_frames)]:
             raise InputError(
                 f"--out {folder}: the frames of {one.label} could overwrite {lost[0]}; give another folder"
             )
@@ -167,3 +167,8 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
     counts = Counter(map(as_one_file, names))
     if shared := [name for name in names if counts[as_one_file(name)] > 1]:
         raise InputError(f"--out {folder}: two results would be called {shared[0]}; rename one of the images")
+
+
+def _is_frame(name: str, endings: Sequence[str]) -> bool:
+    """Whether a frame's file may have this name."""
+    return any(name.endswith(ending) and name.removesuffix(ending).isdecimal() for ending in endings)

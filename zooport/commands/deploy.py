@@ -48,7 +48,9 @@ def parser() -> Parser:
         metavar="MODULE",
         help="PyTorch modules that stay in fp32, * and ? allowed; default: the config's",
     )
-    flags.add_argument("--half-io", action="store_true", default=None, help="also make inputs and outputs fp16")
+    flags.add_argument(
+        "--half-io", action="store_true", default=None, help="also make inputs without a default, and outputs, fp16"
+    )
     flags.add_calibration_image()
     flags.add_argument("--calibration-images", type=int, metavar="N", help="number of images for calibration")
     flags.add_argument("--calibration-method", metavar="M", help="for int8: minmax (default), entropy or percentile")

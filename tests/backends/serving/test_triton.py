@@ -94,6 +94,21 @@ def test_what_the_runtime_cannot_compute_is_a_fault_of_that_request(
     assert good.arrays()
 
 
+@pytest.mark.parametrize("served", ["detector"], indirect=True)
+def test_a_model_that_computes_nothing_any_more_is_no_fault_of_its_requests(
+    served: Any, files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Triton answers what `execute` raises with 500, and the client asks again."""
+    name, model = served
+
+    def run(_: Any) -> Any:
+        raise ExportError("the GPU is lost")
+
+    monkeypatch.setattr(model._model.runner, "run", run)
+    with pytest.raises(ExportError, match="the GPU is lost"):
+        model.execute([asked(files[0].read_bytes(), OUTPUTS[name])])
+
+
 @pytest.mark.parametrize("served", [ADJUSTABLE], indirect=True)
 def test_a_setting_of_another_size_is_refused_and_the_other_requests_are_answered(
     served: Any, files: list[Path]

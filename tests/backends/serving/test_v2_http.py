@@ -128,7 +128,7 @@ def json_input(**fields: Any) -> tuple[bytes, None]:
         (json_input(shape=[0, 2**64]), "expected sides of 0 to "),
         (json_input(shape=[0, 2**27, 2**27, 2**27], data=[]), f"expected {2**27} numbers at most"),
         (json_input(shape=[1, 6]), "5 numbers in data, expected 6 by its shape"),
-        (json_input(data=None), "data has what is no uint8"),
+        (json_input(data=None), "neither data nor binary_data_size"),
         (json_input(data=["1", "2", "3", "4", "5"]), "data has what is no uint8"),
         (json_input(data=[1, 2, 3, 4, 256]), "data has what is no uint8"),
         (json_input(data=[1, 2, 3, 4, 0.5]), "data has what is no uint8"),

@@ -11,6 +11,7 @@ import torch
 from mmengine.registry import DefaultScope
 
 from pipeline import evaluate
+from pipeline.evaluation.indexed_dataset import IndexedDataset
 from pipeline.evaluation.judging import judged_row
 from pipeline.evaluation.plan import make_gate_split, plan_evaluation
 from pipeline.evaluation.records import MISSED, PASSED, Row
@@ -141,3 +142,12 @@ def test_digits_make_their_splits(monkeypatch: pytest.MonkeyPatch) -> None:
         make_gate_split(replace(config, gate_dataset=section))
     make_gate_split(replace(config, gate_dataset={"type": "DigitsInstances", "split": "gate", "root": "elsewhere"}))
     assert splits == ["gate", "gate", "val"]
+
+
+def test_generated_images_are_no_files() -> None:
+    small, large = (
+        IndexedDataset(DATASETS.build({"type": "TrainingPhotographCrops", "scale": scale, "classes": ()}), 1)
+        for scale in (4, 2)
+    )
+    assert small[0]["state"] == small[0]["state"]
+    assert small[0]["state"] != large[0]["state"]

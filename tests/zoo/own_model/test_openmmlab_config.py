@@ -13,6 +13,7 @@ import torch
 from tests.zoo.codebases.small_configs import CLASSES, MODEL, config_content, write
 from zoo.build import build_model, build_section
 from zoo.codebases import CodebaseConfig
+from zoo.codebases.mmseg.codebase import Mmseg
 from zoo.codebases.mmseg.segmentor import segmentor_of
 from zoo.config import load_config
 from zoo.errors import InputError
@@ -102,8 +103,17 @@ def test_classes_that_the_config_chooses_are_no_whole_data_set(tmp_path: Path) -
     config = load_config(written.path)
     assert "dataset" not in config.content
     assert any("chooses its classes of CityscapesDataset itself" in note for note in written.notes)
-    known = find_spec("mmseg") is not None
-    assert [info.category_id for info in config.task.classes] == ([13, 0, 10] if known else [0, 1, 2])
+    names = Mmseg().metainfo_names("CityscapesDataset")  # none where mmseg is not installed
+    assert [info.category_id for info in config.task.classes] == ([13, 0, 10] if names else [0, 1, 2])
+
+
+def test_the_whole_data_sets_own_names_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Mmseg, "metainfo_names", lambda *_: CLASSES)
+    data = {"type": "CityscapesDataset", "data_root": str(tmp_path), "metainfo": {"classes": CLASSES}}
+    source = write(tmp_path, config_content(**data))
+    weights = checkpoint(tmp_path / "epoch_3.pth")
+    written = write_config(ModelRequest(str(source), weights=weights, out=tmp_path / "out.py"))
+    assert load_config(written.path).dataset["type"] == "Cityscapes"
 
 
 def test_the_data_set_within_its_wrappers() -> None:

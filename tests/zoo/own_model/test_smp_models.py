@@ -45,7 +45,7 @@ def test_weights_that_timm_would_read_are_refused(tmp_path: Path) -> None:
     model.save_pretrained(tmp_path / "saved")
     path = tmp_path / "saved/config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "checkpoint_path": "x.bin"}))
-    with pytest.raises(InputError, match="checkpoint_path: timm would read weights of its own"):
+    with pytest.raises(InputError, match="checkpoint_path: timm would read files of its own"):
         init(str(tmp_path / "saved"), tmp_path)
 
 

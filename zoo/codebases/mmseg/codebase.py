@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from zoo.codebases.codebase import Codebase, Translation, register_codebase
 from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.mmseg.adapting import adapted, class_count, last_head
-from zoo.codebases.mmseg.datasets import category_ids, dataset_sections
+from zoo.codebases.mmseg.datasets import category_ids, chosen_kind, dataset_sections
 from zoo.codebases.mmseg.part import UnknownPartError
 from zoo.codebases.mmseg.segmentor import SLIDE, segmentor_of, windows_of
 from zoo.codebases.preprocessing import preprocess_of
@@ -39,7 +39,7 @@ class Mmseg(Codebase):
             "export": {"inputs": {"batch": BATCH, **_sides(windows, preprocess)}},
         }
         count = class_count(head)
-        known = self.metainfo_names(str(config.dataset.get("type", ""))) if config.class_names else ()
+        known = self.metainfo_names(kind) if (kind := chosen_kind(config)) else ()
         sections, missing = dataset_sections(config, count, known)
         notes = {key: text for key, text in (("model", note), ("export", missing)) if text is not None}
         backbone = read(config.model, "backbone", SECTION, f"{config.path}: model")

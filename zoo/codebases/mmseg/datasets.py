@@ -8,6 +8,8 @@ from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.values import SECTION, TEXT, read
 
 KINDS = {"CityscapesDataset": "Cityscapes", "ADE20KDataset": "ADE20K", "PascalVOCDataset": "VOCSegmentation"}
+COUNTS = {"CityscapesDataset": 19, "ADE20KDataset": 150, "PascalVOCDataset": 21}
+"""Their classes."""
 ZERO_IGNORED = ("ADE20KDataset", "PascalContextDataset59", "ISPRSDataset", "PotsdamDataset", "LoveDADataset")
 """Data sets whose label maps begin at 1, with `reduce_zero_label` on if nothing says otherwise."""
 NO_DATASET = "mmseg's {kind} has no counterpart in zooport: add dataset and evaluator for zooport evaluate."
@@ -16,6 +18,12 @@ OTHER_CLASSES = (
     "The config chooses its classes of {kind} itself: check that category_id are the values of the label maps, and add "
     "dataset and evaluator for zooport evaluate."
 )
+
+
+def chosen_kind(config: CodebaseConfig) -> str:
+    """The type of a data set that is one of KINDS, and whose classes the config names itself; else empty."""
+    kind = type_name(config.dataset.get("type", ""))
+    return kind if kind in KINDS and config.class_names else ""
 
 
 def category_ids(config: CodebaseConfig, count: int, known: Sequence[str]) -> list[int | None]:
@@ -42,7 +50,7 @@ def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -
         return {}, None
     if kind not in KINDS:
         return {}, NO_DATASET.format(kind=kind)
-    if config.class_names and tuple(config.class_names) != tuple(known):
+    if _chooses_others(config.class_names, kind, known):
         return {}, OTHER_CLASSES.format(kind=kind)
     prefix = read(dataset, "data_prefix", SECTION, where, {})
     section: dict[str, Any] = {"type": KINDS[kind], "root": str(Path(root).resolve())}
@@ -53,6 +61,11 @@ def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -
     if kind == "CityscapesDataset":
         section["labels"] = "labelTrainIds"
     return {"dataset": section, "evaluator": {"type": "MeanIoU", "num_classes": count}}, None
+
+
+def _chooses_others(names: Sequence[str], kind: str, known: Sequence[str]) -> bool:
+    """Whether the config's names are others than those of the data set; without mmseg by their number alone."""
+    return tuple(names) != tuple(known) if names and known else len(names) not in (0, COUNTS[kind])
 
 
 def _reduces_zero(config: CodebaseConfig) -> bool:

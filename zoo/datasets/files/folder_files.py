@@ -8,7 +8,10 @@ from zoo.datasets.files.faults import Faults
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """The files in it and in all folders below it. Links to folders are followed, but for one to a folder around it."""
+    """The files in it and in all folders below it. Links to folders are followed, but for one to a folder around it.
+
+    A folder that cannot be read is passed over.
+    """
     yield from _below(folder, ())
 
 
@@ -16,11 +19,15 @@ def _below(folder: Path, around: tuple[str, ...]) -> Iterator[Path]:
     real = os.path.realpath(folder)
     if real in around:
         return
-    for path in folder.iterdir():
-        if path.is_dir():
-            yield from _below(path, (*around, real))
-        else:
-            yield path
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    yield from _below(folder / entry.name, (*around, real))
+                else:
+                    yield folder / entry.name
+    except OSError:
+        return
 
 
 def files_by_name(folder: Path, pattern: str, ending: str, faults: Faults) -> dict[str, Path]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.errors import InputError, nearest
+from zoo.models.timm_files import NAMES_FILES, REASON
 from zoo.optional_library import needs_library, optional_library
 from zoo.registry import MODELS
 
@@ -20,10 +21,7 @@ NOT_TAKEN = {
     "in_channels": "images have 3 channels; leave it out",
     "encoder_name": "give encoder",
     "classes": "give num_classes",
-    **dict.fromkeys(
-        ("checkpoint_path", "pretrained", "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir"),
-        "timm would read weights of its own, and the config's checkpoint has all; leave it out",
-    ),
+    **dict.fromkeys(NAMES_FILES, f"{REASON}; leave it out"),
 }
 
 

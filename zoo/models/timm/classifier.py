@@ -5,13 +5,13 @@ from typing import Any
 from torch import nn
 
 from zoo.errors import InputError, nearest
+from zoo.models.timm_files import NAMES_FILES, REASON
 from zoo.optional_library import needs_library, optional_library
 from zoo.registry import MODELS
 
 LIBRARY = "timm"
 NOT_TAKEN = {
-    "pretrained": "nothing is downloaded, the config's checkpoint has all weights; leave it out",
-    "checkpoint_path": "give the config's checkpoint",
+    **dict.fromkeys(NAMES_FILES, f"{REASON}; leave it out"),
     "features_only": "a classifier gives logits; leave it out",
     "in_chans": "images have 3 channels; leave it out",
 }

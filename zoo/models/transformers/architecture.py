@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from zoo.downloads import refused_downloads
 from zoo.errors import BackendUnavailableError, InputError, ZooportError, nearest
 from zoo.files.json_object import json_object
+from zoo.models.timm_files import NAMES_FILES, REASON
 from zoo.optional_library import optional_library
 
 CONFIG = "config.json"
 EXTRA = "transformers"
 CURE = "give the folder that model.save_pretrained(folder) wrote"
 OF_TIMM = ("model_args", "backbone_kwargs")
-NOT_FOR_TIMM = {"checkpoint_path", "pretrained", "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir"}
 Source = str | Path | Mapping[str, Any]
 """What describes an architecture: a folder with a config.json, or what such a file holds."""
 
@@ -62,8 +62,8 @@ def _check_weights_of_timm(fields: Mapping[str, Any], where: str) -> None:
     for key, value in fields.items():
         if not isinstance(value, Mapping):
             continue
-        if key in OF_TIMM and (named := sorted(NOT_FOR_TIMM & value.keys())):
-            raise InputError(f'{where}: "{key}" has "{named[0]}", and timm would read weights of its own; remove it')
+        if key in OF_TIMM and (named := next((name for name in NAMES_FILES if value.get(name)), None)):
+            raise InputError(f'{where}: "{key}" has "{named}": {REASON}; remove it')
         _check_weights_of_timm(value, where)
 
 
