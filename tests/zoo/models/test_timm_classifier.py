@@ -59,7 +59,10 @@ def test_is_timms_own_model() -> None:
     [
         ({"architecture": "resnet19"}, 'unknown timm architecture "resnet19"; nearest: "resnet18"'),
         ({"architecture": "hf-hub:timm/resnet18"}, 'unknown timm architecture "hf-hub:timm/resnet18"'),
-        ({"architecture": "test_resnet", "pretrained": True}, "TimmClassifier: pretrained: timm would read files of its own"),
+        (
+            {"architecture": "test_resnet", "pretrained": True},
+            "TimmClassifier: pretrained: timm would read files of its own",
+        ),
         ({"architecture": "test_resnet", "depth": 3}, "timm cannot build test_resnet with .*depth"),
     ],
 )
