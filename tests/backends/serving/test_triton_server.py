@@ -156,7 +156,8 @@ def test_sigterm_while_requests_come(
         begun.wait()
         triton.process.send_signal(signal.SIGTERM)
         assert all(client.result() > 1 for client in clients)
-        assert triton.process.wait() in (0, 1)  # 1: it stopped waiting for the connections
+        # 1: it stopped waiting for the connections. Triton 2.51 then ends beside its own threads, and may crash there.
+        assert triton.process.wait() in (0, 1, -signal.SIGSEGV)
 
 
 @pytest.mark.parametrize("name", ["slide", *ALONE])

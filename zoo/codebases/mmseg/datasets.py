@@ -41,7 +41,7 @@ def category_ids(config: CodebaseConfig, count: int, known: Sequence[str]) -> li
 def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -> tuple[dict[str, Any], str | None]:
     """The sections `dataset` and `evaluator` of the test's data, of `count` classes, and what the reader must know.
 
-    Nothing for a set without a folder, nor for one whose classes the config chooses itself.
+    Nothing for a set without a folder, nor for one whose label maps have values that are not known for the classes.
     """
     dataset = config.dataset
     where = f"{config.path}: test data set"
@@ -50,7 +50,7 @@ def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -
         return {}, None
     if kind not in KINDS:
         return {}, NO_DATASET.format(kind=kind)
-    if _chooses_others(config.class_names, kind, known):
+    if _are_unknown(config.class_names, kind, known):
         return {}, OTHER_CLASSES.format(kind=kind)
     prefix = read(dataset, "data_prefix", SECTION, where, {})
     section: dict[str, Any] = {"type": KINDS[kind], "root": str(Path(root).resolve())}
@@ -63,9 +63,9 @@ def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -
     return {"dataset": section, "evaluator": {"type": "MeanIoU", "num_classes": count}}, None
 
 
-def _chooses_others(names: Sequence[str], kind: str, known: Sequence[str]) -> bool:
-    """Whether the config's names are others than those of the data set; without mmseg by their number alone."""
-    return tuple(names) != tuple(known) if names and known else len(names) not in (0, COUNTS[kind])
+def _are_unknown(names: Sequence[str], kind: str, known: Sequence[str]) -> bool:
+    """Whether the config's names are none of the data set's; without mmseg, whether their number is another one."""
+    return not set(names) <= set(known) if names and known else len(names) not in (0, COUNTS[kind])
 
 
 def _reduces_zero(config: CodebaseConfig) -> bool:
