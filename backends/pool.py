@@ -3,8 +3,10 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
+from backends.pending_call import submit
 from backends.room import Room
 from zoo.errors import InputError
 
@@ -70,7 +72,7 @@ class Pool:
 
     def _begin(self, task: Callable[..., Outcome], /, *arguments: Any, **named: Any) -> Future[Outcome]:
         try:
-            future = self._executor.submit(task, *arguments, **named)
+            future = submit(self._executor, partial(task, *arguments, **named))
         except RuntimeError as error:
             self._room.give_back()
             if "cannot schedule" not in str(error):  # but a thread could not be started

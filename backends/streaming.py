@@ -26,6 +26,9 @@ TASK_SECONDS, MOST_FILES = 0.005, 8
 Run = Callable[[list[Item]], list[Result]]
 """The results of several items that have been read, in order."""
 
+Works = Callable[[], bool]
+"""Whether the model can compute an input that it has computed before, in this stream or another."""
+
 Read = Callable[[Item], Item]
 """See zoo.sources.read_item."""
 
@@ -76,15 +79,10 @@ class Prediction:
 
 
 def predictions(
-    run: Run,
-    items: Iterable[Item],
-    *,
-    group: int = 1,
-    ahead: int = AHEAD,
-    begin: Callable[[Item], None] = lambda _: None,
+    run: Run, works: Works, items: Iterable[Item], *, group: int, ahead: int, begin: Callable[[Item], None]
 ) -> Generator[Prediction, None, None]:
     """A prediction for each item, in order; `group` of them are computed together, `begin` is called with the first."""
-    reading, computed = read_ahead(items, ahead), _Computed(run)
+    reading, computed = read_ahead(items, ahead), _Computed(run, works)
     try:
         while chunk := list(islice(reading, group)):
             begin(chunk[0])
@@ -94,7 +92,7 @@ def predictions(
 
 
 def pooled_predictions(
-    pool: Pool, run: Run, read: Read, items: Iterable[Item], *, group: int, ahead: int
+    pool: Pool, run: Run, works: Works, read: Read, items: Iterable[Item], *, group: int, ahead: int
 ) -> Generator[Prediction, None, None]:
     """As `predictions`: the workers of the pool read the items, and compute them.
 
@@ -105,7 +103,7 @@ def pooled_predictions(
     """
     pending: deque[Future[list[Prediction]]] = deque()
     files = 1  # that a task takes, by how long the last one took
-    computed = _Computed(run)
+    computed = _Computed(run, works)
 
     def task(chunk: list[Item]) -> list[Prediction]:
         nonlocal files
@@ -153,13 +151,13 @@ def _next_task(listed: Iterator[Item], group: int, files: int) -> list[Item]:
 class _Computed:
     """The predictions of a chunk: those that have no fault at once; one by one where the model refuses one of them.
 
-    What the runtime cannot compute is a fault of that input as well, once it has computed another: before, it is one of
-    the deployment, and raised with the label.
+    What the runtime cannot compute is a fault of that input as well, where the model still computes another: else it is
+    one of the deployment, and raised with the label.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, works: Works) -> None:
         self._run = run
-        self._works = False
+        self._works = works
 
     def __call__(self, chunk: list[Item]) -> Iterator[Prediction]:
         try:
@@ -170,13 +168,12 @@ class _Computed:
                     yield from self([item])
                 return
             fault = f"{chunk[0].label}: {reason(error)}"
-            if not self._works and isinstance(error, OF_RUNTIME):
+            if isinstance(error, OF_RUNTIME) and not self._works():
                 raise ExportError(fault) from error
             yield Prediction(chunk[0], fault)
             return
         for item in chunk:
             if item.fault is None:
-                self._works = True
                 yield Prediction(item, computed=next(results))
             else:
                 yield Prediction(item, item.fault)

@@ -20,6 +20,7 @@ class Streams(ABC):
 
     task: Task
     pool: "Pool | None"
+    _computed: "Item | None" = None  # an input of a stream
 
     def stream(
         self, source: "SourceNames", *, recursive: bool = False, ahead: int | None = None, **inputs: float
@@ -54,15 +55,33 @@ class Streams(ABC):
 
         `begin`: called with the first of a batch before it is computed, if there are no workers.
         """
+        from backends.runtime_errors import OF_RUNTIME
         from backends.streaming import AHEAD, pooled_predictions, predictions
         from zoo.sources import read_item, read_items
 
-        group, run = self._group(inputs), partial(self._results, inputs=inputs)
-        kind = self.task.kind
+        group, kind = self._group(inputs), self.task.kind
+
+        def run(read: "list[Item]") -> list[Result]:
+            results = self._results(read, inputs)
+            if results and self._computed is None:
+                self._computed = read[0]
+            return results
+
+        def works() -> bool:
+            if self._computed is None:
+                return False
+            try:
+                self._results([self._computed], inputs)
+            except OF_RUNTIME:
+                return False
+            return True
+
         if self.pool is None:
-            return predictions(run, read_items(items, kind), group=group, ahead=ahead or AHEAD, begin=begin)
+            files = read_items(items, kind)
+            return predictions(run, works, files, group=group, ahead=ahead or AHEAD, begin=begin)
         ahead = ahead or max(AHEAD, self.pool.room)
-        return pooled_predictions(self.pool, run, partial(read_item, kind=kind), items, group=group, ahead=ahead)
+        read = partial(read_item, kind=kind)
+        return pooled_predictions(self.pool, run, works, read, items, group=group, ahead=ahead)
 
     def close(self) -> None:
         """End the workers, once they have made the submitted calls, and release the memory.

@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from queue import Empty, Queue
+from queue import Empty, Full, Queue
 from typing import Any
 
 from backends.scale.attempts import BoundedWorker, attempts_of
@@ -53,17 +53,37 @@ def _wave(
         num_cpus=actors.cpus,
         num_gpus=actors.gpus or None,
     )
-    queue: Queue[tuple[dict[str, Any] | None, BaseException | None]] = Queue()
+    queue: Queue[tuple[dict[str, Any] | None, BaseException | None]] = Queue(IN_FLIGHT * actors.size)
+    ended = threading.Event()
+
+    def put(row: dict[str, Any] | None, error: BaseException | None = None) -> bool:
+        """Whether somebody still wants rows."""
+        while not ended.is_set():
+            try:
+                queue.put((row, error), timeout=LOOK)
+            except Full:
+                continue
+            return True
+        return False
 
     def run() -> None:
         try:
-            for row in results.iter_rows():
-                queue.put((row, None))
-            queue.put((None, None))
+            if all(put(row) for row in results.iter_rows()):
+                put(None)
         except BaseException as error:  # noqa: BLE001 - raised in the driver's own thread
-            queue.put((None, error))
+            put(None, error)
 
     threading.Thread(target=run, name="zooport-ray", daemon=True).start()
+    try:
+        yield from _rows(ray, queue, actors)
+    finally:
+        ended.set()
+
+
+def _rows(
+    ray: Any, queue: "Queue[tuple[dict[str, Any] | None, BaseException | None]]", actors: Actors
+) -> Iterator[dict[str, Any]]:
+    """Those that come out of the queue, until None does."""
     lost = 0.0
     while True:
         try:

@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import monotonic
 from typing import TypeVar
+
+from backends.pending_call import submit
 
 Returned = TypeVar("Returned")
 
@@ -18,14 +21,14 @@ class OneThread:
 
     async def run(self, compute: Callable[[], Returned]) -> Returned:
         """What `compute` returns or raises."""
-        return await asyncio.wrap_future(self._pool.submit(self._timed, compute))
+        return await asyncio.wrap_future(submit(self._pool, partial(self._timed, compute)))
 
     async def check(self, compute: Callable[[], object], patience: float) -> None:
         """Run `compute` in its turn: a thread that computes something else is alive.
 
         Raises what `compute` raises, and TimeoutError once any computation takes more than `patience` seconds.
         """
-        submitted = self._pool.submit(self._timed, compute)
+        submitted = submit(self._pool, partial(self._timed, compute))
         turn = asyncio.wrap_future(submitted)
         try:
             while not turn.done():

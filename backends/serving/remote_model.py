@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from backends.pool import Pool
+from backends.pool import CLOSED, Pool
 from backends.serving.address import parse_address
 from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE, read_manifest
 from backends.streams import Streams
@@ -50,6 +50,7 @@ class RemoteModel(Streams):
         self._http = _library()
         self._local = threading.local()  # a client is for one thread
         self._clients: list[Any] = []
+        self._closed = False
         try:
             described = self._infer(b"", [DEPLOYMENT], {})[DEPLOYMENT]
             self.manifest = read_manifest(described.tobytes(), address)
@@ -61,6 +62,8 @@ class RemoteModel(Streams):
             raise
 
     def _group(self, inputs: Mapping[str, float]) -> int:
+        if self._closed:
+            raise InputError(f"{self.address}: {CLOSED}")
         for name in inputs:
             if name not in self.manifest.defaults:
                 known = self.manifest.defaults
@@ -154,6 +157,7 @@ class RemoteModel(Streams):
         return client
 
     def _release(self) -> None:
+        self._closed = True
         while self._clients:  # a connection that is left open holds up the end of the server
             self._clients.pop().close()
 

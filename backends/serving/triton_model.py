@@ -46,6 +46,7 @@ class TritonPythonModel:
                 values[place] = read_content(self._model.task.kind, self._tensors.array(request, FILE))
                 settings = self._tensors.settings(request, tuple(self._model.runner.defaults))
             except FAULTS as error:
+                self._check_works(error)
                 responses[place] = self._tensors.refusal(error)
                 continue
             groups.setdefault(tuple(settings.items()), []).append(place)
@@ -70,7 +71,7 @@ class TritonPythonModel:
         try:
             results = self._model([values[place] for place in places], **settings)
         except FAULTS as error:
-            fault = error.with_traceback(None)  # which holds the batch, and there may be no memory for it
+            fault = _without_frames(error)  # which hold the batch, and there may be no memory for it
         else:
             yield from zip(places, results, strict=True)
             return
@@ -78,14 +79,26 @@ class TritonPythonModel:
             for place in places:
                 yield from self._answers([place], values, settings)
             return
+        self._check_works(fault)
+        yield places[0], fault
+
+    def _check_works(self, fault: Exception) -> None:
+        """Raises where not even the first call can be computed any more, after a fault that is not the input's."""
         if not isinstance(fault, InputError):
             self._model(read_content(self._model.task.kind, np.frombuffer(self._first_call.read_bytes(), np.uint8)))
-        yield places[0], fault
 
     def _response(self, arrays: Mapping[str, Any], names: Collection[str]) -> Any:
         """The requested outputs, each with a batch axis, in the same order whatever process of Triton asks."""
         outputs = {**arrays, DEPLOYMENT: self._manifest}
         return self._tensors.response({name: outputs[name][np.newaxis] for name in outputs if name in names})
+
+
+def _without_frames(error: Exception) -> Exception:
+    """The error, and what it came from, without what the frames of their tracebacks hold."""
+    link: BaseException | None = error
+    while link is not None:
+        link = link.with_traceback(None).__context__
+    return error
 
 
 def _provider(arguments: Mapping[str, str]) -> str | None:

@@ -1,7 +1,6 @@
 """Models of a repository for NVIDIA's Triton, written whole."""
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,9 +11,11 @@ from backends.serving.triton_ensemble import check_ensemble, ensemble_models
 from backends.serving.triton_files import TritonModel
 from backends.serving.triton_python import python_model
 from zoo.errors import InputError
+from zoo.files.locks import locked
 from zoo.manifest import Manifest
 from zoo.opened_folder import MANIFEST_FILE
 
+STAGED = ".zooport"  # where models are written before the server may find them
 LISTENERS = ("http", "grpc", "metrics")  # what a server listens for, each on a port of its own
 
 
@@ -48,11 +49,17 @@ def start_command(repository: Path) -> list[str]:
 
 def _publish(models: Sequence[TritonModel], out: Path, folder: Path, manifest: Manifest) -> None:
     """All of them or none, in order: a server that looks for new models finds the parts of an ensemble first."""
-    for model in models:
-        if (out / model.name).exists():
-            raise InputError(f"{out / model.name}: there is such a model already; remove it, or give another name")
     out.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=".zooport-", dir=out))
+    with locked(out):
+        for model in models:
+            if (out / model.name).exists():
+                raise InputError(f"{out / model.name}: there is such a model already; remove it, or give another name")
+        _publish_locked(models, out, folder, manifest)
+
+
+def _publish_locked(models: Sequence[TritonModel], out: Path, folder: Path, manifest: Manifest) -> None:
+    staged = out / STAGED
+    shutil.rmtree(staged, ignore_errors=True)  # of a run that was killed
     published: list[Path] = []
     try:
         for model in models:

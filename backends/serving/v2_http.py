@@ -22,6 +22,8 @@ CURE = "send what the protocol describes"
 RANK, NAME = 8, 200  # axes of a tensor, characters of its name: more than any model has
 MAX_JSON = 2**22
 """Bytes of the JSON of a request. As Python objects they are up to 37 times as many, about a file of MAX_BYTES."""
+MAX_NUMBERS = 2**22
+"""Numbers of an output as JSON. As Python objects and as text they take up to 60 bytes each."""
 NUMPY = {protocol: name for name, protocol in DTYPES.items()}
 
 Array = NDArray[Any]
@@ -69,7 +71,7 @@ def parse_request(body: bytes, json_bytes: str | None) -> V2Request:
 def response_body(model: str, request: V2Request, arrays: Mapping[str, Array]) -> tuple[bytes, int | None]:
     """The body of an answer with the requested arrays, and the value of HEADER; None where there is no binary tensor.
 
-    Raises InputError for an output that is not in ``arrays``, and for numbers that JSON does not have.
+    Raises InputError for an output that is not in ``arrays``, and for numbers that JSON does not have, or too many.
     """
     described: list[dict[str, Any]] = []
     parts: list[bytes] = []
@@ -152,6 +154,11 @@ def _check_numbers(where: str, data: object, dtype: str) -> None:
 
 
 def _numbers(name: str, array: Array) -> list[Any]:
+    if array.size > MAX_NUMBERS:
+        raise InputError(
+            f'output "{name}" has {array.size} numbers, expected at most {MAX_NUMBERS} as JSON; ask for it with '
+            "binary_data"
+        )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f'output "{name}" has infinite numbers, which JSON has not; ask for it with binary_data')
     return array.ravel().tolist()

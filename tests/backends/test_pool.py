@@ -235,3 +235,19 @@ def test_a_closed_pool_keeps_nothing_of_what_it_refuses() -> None:
     del image
     gc.collect()
     assert kept() is None
+
+
+def test_a_task_that_is_cancelled_lets_go_of_its_image_at_once() -> None:
+    gate = threading.Event()
+    pool = Pool(1)
+    under_way = pool.submit(gate.wait)
+    image = np.zeros(3)
+    kept = weakref.ref(image)
+    waiting = pool.submit(len, image)
+    del image
+    assert waiting.cancel()
+    gc.collect()
+    assert kept() is None
+    gate.set()
+    assert under_way.result()
+    pool.close()

@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from backends import load
+from backends.deployment import Deployment
 from backends.scale.inputs import find_inputs
 from backends.scale.predictor import BlockPredictor, PredictionJob
 from backends.scale.refusal import raise_refusal
 from backends.scale.run_folder import part_name
 from backends.scale.shipped import ShippedDeployment, deployment_contents
-from zoo.errors import InputError, ZooportError
+from zoo.errors import ExportError, InputError, ZooportError
 from zoo.input_kinds import input_kind
 
 KIND = input_kind("image")
@@ -105,6 +106,37 @@ def test_what_an_actor_refuses_comes_as_data(detector: Path, photos: Path, out: 
     assert raised.value.exit_code == 2
     assert list(Path(out).iterdir()) == []
     raise_refusal("")
+
+
+def test_what_cannot_be_computed_is_a_row_also_as_the_first_of_a_block(
+    detector: Path, photos: Path, out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An actor that has computed nothing, or computes nothing any more, is no fault of its images."""
+    inputs = [
+        json.dumps(find_inputs([str(photos / name)], KIND, recursive=False)) for name in ("0.png", "1.png", "2.png")
+    ]
+    bad = [cv2.imread(str(photos / "1.png"))]
+    original = Deployment._results
+
+    def results(self: Any, items: Any, inputs: Any) -> Any:
+        if any(np.array_equal(item.value, image) for item in items for image in bad):
+            raise ExportError("no room")
+        return original(self, items, inputs)
+
+    monkeypatch.setattr(Deployment, "_results", results)
+    job = PredictionJob(shipped(detector), out)
+    predictor = BlockPredictor(job, dict)
+    for block, text in enumerate(inputs):
+        (refused,) = predictor({"block": np.array([block]), "inputs": [text]})["refused"]
+        assert refused == ""
+    (row,) = pq.read_table(Path(out, part_name(1))).to_pylist()
+    assert row["fault"].endswith("1.png: no room")
+    bad.append(cv2.imread(str(photos / "0.png")))
+    for actor in (predictor, BlockPredictor(job, dict)):
+        (refused,) = actor({"block": np.array([1]), "inputs": [inputs[1]]})["refused"]
+        with pytest.raises(ZooportError, match="no room") as raised:
+            raise_refusal(refused)
+        assert raised.value.exit_code == ExportError.exit_code
 
 
 def test_a_deployment_that_was_changed_is_not_shipped(detector: Path, tmp_path: Path) -> None:

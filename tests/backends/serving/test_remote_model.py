@@ -257,6 +257,15 @@ def test_addresses() -> None:
     assert parse_address("https://host/some/path/cars/") == (True, "host/some/path", "cars")
 
 
+@needs_client
+@pytest.mark.parametrize("workers", [None, 1])
+def test_after_it_is_closed_a_call_says_so(server: Server, files: list[Path], workers: int | None) -> None:
+    model = RemoteModel(server.address, workers)
+    model.close()
+    with pytest.raises(InputError, match="the model is closed; load the deployment again"):
+        list(model.stream(files[:1]))
+
+
 def test_a_device_is_the_servers_business(predict: Predict, files: list[Path]) -> None:
     run = predict(["http://localhost:1/cars", str(files[0]), "--device", "cpu"])
     assert (run.code, "the server chooses the device" in run.err) == (2, True)

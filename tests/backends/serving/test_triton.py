@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from backends import load
+from backends.serving import triton_model, triton_repository
 from backends.serving.protocol import DEPLOYMENT, FILE, read_manifest
 from backends.serving.triton_config import Serving
 from backends.serving.triton_model import FOLDER, TritonPythonModel
 from backends.serving.triton_python import python_model
+from backends.serving.triton_repository import STAGED
 from tests.backends.conftest import rewrite_manifest
 from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, OUTPUTS, arguments_of, write_tensors
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
@@ -92,6 +94,27 @@ def test_what_the_runtime_cannot_compute_is_a_fault_of_that_request(
     bad, good = model.execute([asked(path.read_bytes(), OUTPUTS[name]) for path in files[:2]])
     assert bad.error.code == TritonError.INVALID_ARG
     assert good.arrays()
+
+
+@pytest.mark.parametrize("served", ["detector"], indirect=True)
+def test_a_file_that_memory_lacks_for_is_a_fault_if_the_first_call_still_works(
+    served: Any, files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, model = served
+    read = triton_model.read_content
+    lacking = {len(files[1].read_bytes())}
+
+    def read_content(kind: Any, content: Any) -> Any:
+        if content.size in lacking:
+            raise MemoryError
+        return read(kind, content)
+
+    monkeypatch.setattr(triton_model, "read_content", read_content)
+    (answer,) = model.execute([asked(files[1].read_bytes(), OUTPUTS[name])])
+    assert answer.error.code == TritonError.INVALID_ARG
+    lacking.add(model._first_call.stat().st_size)
+    with pytest.raises(MemoryError):
+        model.execute([asked(files[1].read_bytes(), OUTPUTS[name])])
 
 
 @pytest.mark.parametrize("served", ["detector"], indirect=True)
@@ -323,6 +346,40 @@ def test_nothing_is_written_over_and_nothing_half_written_is_left(
     assert run_verb(["triton", folder, "--image", str(files[0]), "--out", str(out), "--name", "../x"]) == 2
     assert list(out.iterdir()) == []
     assert sorted(path.name for path in repository.iterdir()) == sorted(OUTPUTS)
+
+
+def test_all_models_of_an_ensemble_are_published_or_none(
+    deployments: dict[str, Path],
+    files: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "models"
+    (out / STAGED / "old").mkdir(parents=True)  # of a run that was killed
+    command = ["triton", str(deployments["detector"]), "--image", str(files[0]), "--out", str(out), "--ensemble"]
+    written: list[Path] = []
+    write, rename = triton_repository._write, Path.rename
+
+    def full(model: Any, place: Path, *arguments: Any) -> None:
+        if written:
+            raise OSError(28, "No space left on device")
+        written.append(place)
+        write(model, place, *arguments)
+
+    def interrupted(path: Path, target: Path) -> Path:
+        if target.name.endswith("-graph"):
+            raise OSError(5, "Input/output error")
+        return rename(path, target)
+
+    for place, name, instead in ((triton_repository, "_write", full), (Path, "rename", interrupted)):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, instead)
+            assert run_verb(command) != 0
+        assert list(out.iterdir()) == []
+    capsys.readouterr()
+    assert run_verb(command) == 0
+    assert len(list(out.iterdir())) == 4
 
 
 def test_every_config_parses_and_has_no_unknown_field(repository: Path, files: list[Path]) -> None:

@@ -248,3 +248,13 @@ def test_a_refusal_has_its_schema() -> None:
 def test_the_example_is_a_request() -> None:
     (example,) = (content["example"] for content in INFER["requestBody"]["content"].values() if "example" in content)
     IS_REQUEST.validate(example)
+
+
+def test_more_numbers_than_json_should_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.serving.v2_http.MAX_NUMBERS", 4)
+    label_map = np.zeros((1, 5), np.uint8)
+    with pytest.raises(InputError, match='output "label_map" has 5 numbers, expected at most 4 as JSON; ask for it w'):
+        response_body("cars", parse_request(b"{}", None), {"label_map": label_map})
+    binary = parse_request(b'{"parameters": {"binary_data_output": true}}', None)
+    assert response_body("cars", binary, {"label_map": label_map})[0].endswith(bytes(5))
+    assert response_body("cars", parse_request(b"{}", None), {"label_map": label_map[:, :4]})[1] is None
