@@ -19,7 +19,7 @@ Times = Mapping[str, float]
 
 
 def onnxruntime_times(paths: Mapping[str, Path], feed: Mapping[str, Any], threads: int) -> dict[str, Times]:
-    """Of each file, by operator; the sessions run in turns. The mean of RUNS runs."""
+    """Of each file, by operator; the sessions run in turns. The median of RUNS runs of each node, after WARM_UP."""
     with tempfile.TemporaryDirectory() as folder:
         sessions = {name: _profiled(path, Path(folder) / name, threads) for name, path in paths.items()}
         for _ in range(WARM_UP + RUNS):
@@ -61,7 +61,7 @@ def _profiled(path: Path, prefix: Path, threads: int) -> ort.InferenceSession:
 
 
 def _milliseconds(profile: Path) -> Times:
-    """The median run of each node, summed by operator."""
+    """The median run of each node after the warm-up, summed by operator."""
     seconds: dict[tuple[str, str], list[float]] = {}
     for event in json.loads(profile.read_text(encoding="utf-8")):
         if event["name"].endswith("_kernel_time"):
@@ -69,5 +69,5 @@ def _milliseconds(profile: Path) -> Times:
     times: dict[str, float] = defaultdict(float)
     for (operator, _), values in seconds.items():
         runs = max(len(values) // (WARM_UP + RUNS), 1)  # a node of a loop runs several times
-        times[operator] += float(np.median(values)) * runs
+        times[operator] += float(np.median(values[WARM_UP * runs :])) * runs
     return times

@@ -2,8 +2,8 @@
 
 Stage `metric` deploys each model for both backends: the metric of both against PyTorch's (fp32: the config's data set;
 int8: the gate split, as a deploy judges it), and what they compute in. Stage `time` runs these deployments: the latency
-of a whole call on one image in turns, the first load and the memory in fresh processes. Each cell is a process of its
-own. benchmarks/int8_speed.py runs the same deployments.
+of a whole call on one image or cloud in turns, the first load and the memory in fresh processes. Each cell is a process
+of its own. benchmarks/int8_speed.py runs the same deployments.
 
     python benchmarks/openvino_table.py --stages metric
     python benchmarks/openvino_table.py --page docs/measured/openvino.md
@@ -27,7 +27,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-import cv2
 import numpy as np
 from matrix import all_passed, run_cells
 from measured import (
@@ -35,7 +34,6 @@ from measured import (
     growth,
     interleaved,
     machine,
-    of_images,
     ratio,
     shipped_configs,
     sources,
@@ -62,16 +60,17 @@ WORK_DIR = ROOT / "work_dirs/openvino_table"
 RUNS = 3  # of a process whose memory is measured
 CODE = ("benchmarks/openvino_table.py", *PRECISION_CODE)
 MIB = 2**20
-IMAGE = "image.png"
+SAMPLE = "sample.npy"  # the image or cloud that a model is timed on
 PACKAGES = ("openvino", "onnxruntime", "torch", "onnx")
 INTRO = (
     "Every shipped model for OpenVINO and for ONNX Runtime; in fp32 the file is the same, but for deformable "
-    "convolutions. Metric: of PyTorch, and the differences of both deployments to it (points, or dB), in fp32 on the "
-    "config's data set, in int8 on the gate split. Latency: OpenVINO's time over ONNX Runtime's of a whole call on one "
-    f"image, the median of {ROUNDS} interleaved rounds; in brackets ONNX Runtime's milliseconds. First load: from "
-    "`load` to the first result in a fresh process, in ms, on one thread; for OpenVINO also from its cache. Memory: by "
-    f"how much that process grows, in MiB, in {RUNS} runs. Layers: what OpenVINO computes in, read from the graph that "
-    "it executes. Where a backend refuses a model, its column says why, and nothing is timed."
+    "convolutions. Metric: of PyTorch, and the differences of both deployments to it (points, or dB), in fp32 on "
+    "the config's data set, in int8 on the gate split. Latency: OpenVINO's time over ONNX Runtime's of a whole "
+    f"call on one image or cloud, the median of {ROUNDS} interleaved rounds; in brackets ONNX Runtime's "
+    "milliseconds. First load: from `load` to the first result in a fresh process, in ms, on one thread; for "
+    f"OpenVINO also from its cache. Memory: by how much that process grows, in MiB, in {RUNS} runs. Layers: what "
+    "OpenVINO computes in, read from the graph that it executes. Where a backend refuses a model, its column "
+    "says why, and nothing is timed."
 )
 
 
@@ -84,7 +83,7 @@ def main() -> int:
     parser.add_argument("--state", type=Path, default=WORK_DIR / "state.json")
     parser.add_argument("--page", type=Path)
     parser.add_argument("--cell", nargs=3, metavar=("CONFIG", "PRECISION", "BACKEND"), help=argparse.SUPPRESS)
-    parser.add_argument("--start", nargs=2, metavar=("DEPLOYMENT", "IMAGE"), help=argparse.SUPPRESS)
+    parser.add_argument("--start", nargs=2, metavar=("DEPLOYMENT", "SAMPLE"), help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -95,7 +94,7 @@ def main() -> int:
     if args.start:
         print(json.dumps(_start(Path(args.start[0]), Path(args.start[1]), args.cache)))
         return 0
-    configs = shipped_configs(args.only, of_images)
+    configs = shipped_configs(args.only)
     state = state_of(args.state, sources(*CODE), *PACKAGES)
     models = [(config, precision) for config in configs for precision in args.precisions]
     stages = {"metric": BACKENDS, "time": (TIME,)}
@@ -160,7 +159,7 @@ def table(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
 
 
 def _folder(config: str, precision: str) -> Path:
-    """Of both deployments of a model, and the image that they are timed on."""
+    """Of both deployments of a model, and the sample that they are timed on."""
     return WORK_DIR / Path(config).stem / precision
 
 
@@ -178,7 +177,7 @@ def _metric(config: str, precision: str, backend: str) -> dict[str, Any]:
         deployed = make_deployment(job, allow_parity_failure=True)
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(deployed.place, place)
-    cv2.imwrite(str(folder / IMAGE), job.images[0].value)
+    np.save(folder / SAMPLE, job.images[0].value)
     if precision == "fp32":
         metric = _on_data_set(config, place)
     else:
@@ -192,12 +191,12 @@ def _metric(config: str, precision: str, backend: str) -> dict[str, Any]:
 def _time(config: str, precision: str) -> dict[str, Any]:
     """Of the deployments of stage `metric`."""
     folder = _folder(config, precision)
-    places, image = _places(folder), folder / IMAGE
-    starts = {backend: _fresh(place, image) for backend, place in places.items()}
+    places, sample = _places(folder), folder / SAMPLE
+    starts = {backend: _fresh(place, sample) for backend, place in places.items()}
     with tempfile.TemporaryDirectory() as cache:
-        _fresh(places[OPENVINO], image, Path(cache))
-        starts["cached"] = _fresh(places[OPENVINO], image, Path(cache))
-    latency = {str(threads): _latency(places, image, threads) for threads in THREADS}
+        _fresh(places[OPENVINO], sample, Path(cache))
+        starts["cached"] = _fresh(places[OPENVINO], sample, Path(cache))
+    latency = {str(threads): _latency(places, sample, threads) for threads in THREADS}
     return {"verdict": "passed", "latency": latency, "starts": starts}
 
 
@@ -222,10 +221,10 @@ def _of_gate_split(figures: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _latency(places: dict[str, Path], image: Path, threads: int) -> dict[str, float]:
-    pixels = cv2.imread(str(image))
+def _latency(places: dict[str, Path], sample: Path, threads: int) -> dict[str, float]:
+    value = np.load(sample)
     models = {backend: load(place, threads=threads) for backend, place in places.items()}
-    seconds = interleaved({backend: lambda model=model: model(pixels) for backend, model in models.items()}, ROUNDS)  # type: ignore[misc]
+    seconds = interleaved({backend: lambda model=model: model(value) for backend, model in models.items()}, ROUNDS)  # type: ignore[misc]
     for model in models.values():
         model.close()
     return {
@@ -234,28 +233,27 @@ def _latency(places: dict[str, Path], image: Path, threads: int) -> dict[str, fl
     }
 
 
-def _fresh(place: Path, image: Path, cache: Path | None = None) -> dict[str, float]:
+def _fresh(place: Path, sample: Path, cache: Path | None = None) -> dict[str, float]:
     """First load and memory in a process of its own."""
     more = [] if cache is None else ["--cache", str(cache)]
-    command = [sys.executable, __file__, "--start", str(place), str(image), *more]
+    command = [sys.executable, __file__, "--start", str(place), str(sample), *more]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def _start(place: Path, image: Path, cache: Path | None) -> dict[str, float]:
-    pixels = cv2.imread(str(image))
-    assert pixels is not None
+def _start(place: Path, sample: Path, cache: Path | None) -> dict[str, float]:
+    value = np.load(sample)
     seconds = 0.0
 
     def run() -> None:
         nonlocal seconds
         start = time.perf_counter()
         with load(place, threads=1, cache=cache) as model:
-            model(pixels)
+            model(value)
             seconds = time.perf_counter() - start
             for _ in range(RUNS - 1):
-                model(pixels)
+                model(value)
 
     grown = growth(run)
     return {"ms": 1000 * seconds, "mib": grown / MIB}

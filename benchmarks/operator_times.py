@@ -1,7 +1,7 @@
 """Where ONNX Runtime's time goes: our graph and torch's plain export of the same detector, operator by operator.
 
-Convolutions, matrix products and RoIAlign are the same in both graphs, so what they take of the plain export's time is
-the least that any rewriting can reach. From ONNX Runtime's own profile of both, run in turns.
+Convolutions, matrix products and RoIAlign are the same in both graphs, so what they take of the plain export's time
+bounds what rewriting around them can reach. From ONNX Runtime's own profile of both, run in turns.
 
     python benchmarks/operator_times.py --page docs/measured/operator_times.md
 """
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
 import torch
-from kernel_times import RUNS, onnxruntime_times
+from kernel_times import RUNS, WARM_UP, onnxruntime_times
 from measured import machine, write_page
 from sessions import PlainDetector, plain_export
 from torchvision_models import ARCHITECTURES, calibrated, sample_images
@@ -56,7 +56,7 @@ def main() -> None:
     if args.page:
         intro = (
             f"Milliseconds of each kind of node, ONNX Runtime's profile: batch 1, {THREADS} threads, calibrated random "
-            f"weights; the median of {RUNS} runs of each node, in turns.\n\n"
+            f"weights; the median of {RUNS} runs of each node, in turns, after {WARM_UP}.\n\n"
             + machine("torch", "torchvision", "onnxruntime")
         )
         write_page(args.page, "Where the time goes", intro, "benchmarks/operator_times.py", "\n\n".join(tables))

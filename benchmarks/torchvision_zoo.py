@@ -53,8 +53,8 @@ from zoo.target import AxisRange, Target
 SIZES = {"320": (256, 320), "800": (608, 800)}
 THREADS = {1: (2, 1), 4: (2,)}
 """By size of the batch."""
-ROUNDS = (2, 11)  # at least and at most
-ENOUGH = 20  # seconds, in which as many are made as fit
+ROUNDS = (5, 11)  # at least and at most
+ENOUGH = 20  # seconds, in which as many more are made as fit
 COLORS = 32  # of the plot, which is then a third as large
 EXPORTERS = ("torchscript", "dynamo")  # the last one's file is timed
 EXPORTS_AT = "320"

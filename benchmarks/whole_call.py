@@ -13,7 +13,7 @@ import argparse
 import os
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -77,8 +77,9 @@ def main() -> int:
         intro = (
             f"Batch 1, {THREADS} threads, the median of {args.rounds} rounds in turns. The first figure of each group "
             "is the part of a whole call (`model(image)`, from the image to the result) that a bare `session.run` on "
-            "the same tensor takes. Ultralytics runs the same file, exported with `--layout ultralytics`, except for "
-            "masks, where it runs a YOLOv8n for masks with random weights of its own.\n\n" + packages
+            "the same tensor takes, in a session of its own; below are the times of the call and of its stages. "
+            "Ultralytics runs the same network in a file of its own (`--layout ultralytics --output-level decoded`), "
+            "except for masks, where it runs a YOLOv8n for masks with random weights.\n\n" + packages
         )
         write_page(args.page, "The whole call", intro, "benchmarks/whole_call.py", "\n".join(lines))
     return 0 if all(row.word != "missed" for row in rows) else 3
@@ -101,7 +102,7 @@ def _detection(work_dir: Path, rounds: int) -> list[Row]:
             runs |= _ultralytics(theirs / "model.onnx", "detect", image)
         seconds = interleaved(runs, rounds)
         rows.append(Row(f"{name}: bare session of the whole call", ratio(seconds, "bare", "call"), least))
-        rows += _stages(name, folder, image, rounds)
+        rows += [_milliseconds(f"{name}: whole call", seconds["call"]), *_stages(name, folder, image, rounds)]
         if "ultralytics" in runs:
             part = ratio(seconds, "ultralytics, bare", "ultralytics")
             rows.append(Row(f"{name}: the same of Ultralytics' call", part))
@@ -131,7 +132,11 @@ def _masks(work_dir: Path, rounds: int) -> list[Row]:
     rows.append(
         Row(f"Mask R-CNN, {MASKS} pasted masks: bare session of the whole call", ratio(seconds, "bare", "call"), 0.90)
     )
-    rows += _stages(f"Mask R-CNN, {MASKS} pasted masks", folder, image, rounds)
+    result = found[places]
+    pasting = interleaved({"pasting": lambda: result.image_masks(*image.shape[:2])}, rounds)["pasting"]
+    name = f"Mask R-CNN, {MASKS} pasted masks"
+    rows += [_milliseconds(f"{name}: whole call", seconds["call"]), *_stages(name, folder, image, rounds)]
+    rows.append(_milliseconds(f"{name}: pasting", pasting))
     if "ultralytics" in runs:
         part = ratio(seconds, "ultralytics, bare", "ultralytics")
         rows.append(Row(f"YOLOv8n for masks, {MASKS} masks: the same of Ultralytics' call", part))
@@ -139,13 +144,17 @@ def _masks(work_dir: Path, rounds: int) -> list[Row]:
 
 
 def _stages(name: str, folder: Path, image: Image, rounds: int) -> list[Row]:
-    """What a call does beside the network, without the pasting of masks: the medians, in milliseconds."""
+    """The stages of a call, without the pasting of masks: the medians, in milliseconds."""
     with load(folder, threads=THREADS) as model:
         stages = [model.time_stages([image]) for _ in range(rounds)]
     return [
-        Row(f"{name}: {stage}, ms", 1000 * statistics.median(getattr(own, stage) for own in stages))
-        for stage in ("preprocessing", "postprocessing")
+        _milliseconds(f"{name}: {stage}", [getattr(own, stage) for own in stages])
+        for stage in ("preprocessing", "computing", "postprocessing")
     ]
+
+
+def _milliseconds(what: str, seconds: Sequence[float]) -> Row:
+    return Row(f"{what}, ms", 1000 * statistics.median(seconds))
 
 
 def _preprocessing(rounds: int) -> Row:
