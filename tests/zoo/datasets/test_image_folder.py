@@ -28,6 +28,8 @@ def test_links_to_folders_are_followed_and_a_loop_ends(tmp_path: Path) -> None:
     write_image(tmp_path / "root/sub/a.png", (20, 30))
     (tmp_path / "root/linked").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "root/sub/loop").symlink_to(tmp_path / "root")
+    (tmp_path / "root/sub/itself").symlink_to(tmp_path / "root/sub/itself")
+    (tmp_path / "root/sub/nowhere").symlink_to(tmp_path / "nowhere")
     dataset = ImageFolder(tmp_path / "root", "**/*.png", classes=ANIMALS)
     assert [Path(item["path"]).relative_to(tmp_path / "root").as_posix() for item in dataset] == [
         "linked/b.png",

@@ -8,8 +8,6 @@ from zoo.codebases.config import CodebaseConfig, type_name
 from zoo.codebases.values import SECTION, TEXT, read
 
 KINDS = {"CityscapesDataset": "Cityscapes", "ADE20KDataset": "ADE20K", "PascalVOCDataset": "VOCSegmentation"}
-COUNTS = {"CityscapesDataset": 19, "ADE20KDataset": 150, "PascalVOCDataset": 21}
-"""Their classes."""
 ZERO_IGNORED = ("ADE20KDataset", "PascalContextDataset59", "ISPRSDataset", "PotsdamDataset", "LoveDADataset")
 """Data sets whose label maps begin at 1, with `reduce_zero_label` on if nothing says otherwise."""
 NO_DATASET = "mmseg's {kind} has no counterpart in zooport: add dataset and evaluator for zooport evaluate."
@@ -50,7 +48,7 @@ def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -
         return {}, None
     if kind not in KINDS:
         return {}, NO_DATASET.format(kind=kind)
-    if _are_unknown(config.class_names, kind, known):
+    if config.class_names and not (known and set(config.class_names) <= set(known)):
         return {}, OTHER_CLASSES.format(kind=kind)
     prefix = read(dataset, "data_prefix", SECTION, where, {})
     section: dict[str, Any] = {"type": KINDS[kind], "root": str(Path(root).resolve())}
@@ -60,12 +58,9 @@ def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -
         section["split"] = Path(str(prefix.get("img_path", ""))).name or "val"
     if kind == "CityscapesDataset":
         section["labels"] = "labelTrainIds"
+    if config.class_names and set(config.class_names) < set(known):
+        section["others_ignored"] = True  # as mmseg does
     return {"dataset": section, "evaluator": {"type": "MeanIoU", "num_classes": count}}, None
-
-
-def _are_unknown(names: Sequence[str], kind: str, known: Sequence[str]) -> bool:
-    """Whether the config's names are none of the data set's; without mmseg, whether their number is another one."""
-    return not set(names) <= set(known) if names and known else len(names) not in (0, COUNTS[kind])
 
 
 def _reduces_zero(config: CodebaseConfig) -> bool:

@@ -10,7 +10,7 @@ from zoo.datasets.files.faults import Faults
 def files_below(folder: Path) -> Iterator[Path]:
     """The files in it and in all folders below it. Links to folders are followed, but for one to a folder around it.
 
-    A folder that cannot be read is passed over.
+    A folder that cannot be read is passed over. A link that leads nowhere is a file.
     """
     yield from _below(folder, ())
 
@@ -22,12 +22,19 @@ def _below(folder: Path, around: tuple[str, ...]) -> Iterator[Path]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_dir():
+                if _is_folder(entry):
                     yield from _below(folder / entry.name, (*around, real))
                 else:
                     yield folder / entry.name
     except OSError:
         return
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself, or into a folder that may not be searched
+        return False
 
 
 def files_by_name(folder: Path, pattern: str, ending: str, faults: Faults) -> dict[str, Path]:

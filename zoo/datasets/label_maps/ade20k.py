@@ -17,11 +17,19 @@ class ADE20K(LabelMapDataset):
     """The images of root/images/<split> with the maps of the same names in root/annotations/<split>.
 
     A class's category_id is its value in the maps, 1 to 150 for the benchmark's; 0, all other things, is ignored.
+    `others_ignored`: also all that no class has.
     """
 
-    def __init__(self, root: str | Path, split: str = "validation", *, classes: Sequence[ClassInfo]) -> None:
+    def __init__(
+        self,
+        root: str | Path,
+        split: str = "validation",
+        *,
+        others_ignored: bool = False,
+        classes: Sequence[ClassInfo],
+    ) -> None:
         self.root, self.split = Path(root), split
-        super().__init__(classes=classes, ignored={OTHER})
+        super().__init__(classes=classes, ignored=None if others_ignored else {OTHER})
 
     def _pairs(self, faults: Faults) -> Iterator[Pair]:
         images = files_by_name(self.root / "images" / self.split, "*", ".jpg", faults)

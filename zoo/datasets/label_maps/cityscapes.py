@@ -22,11 +22,18 @@ class Cityscapes(LabelMapDataset):
 
     `labels` is "labelIds", or "labelTrainIds", and by default what is there, labelIds first. A class's category_id is
     its value in these maps (the road: 7, or train id 0). Of the labelIds all that no class has are ignored, of the
-    train ids 255 alone, so that classes with the ids of the other kind are refused and not misread.
+    train ids 255 alone, so that classes with the ids of the other kind are refused and not misread; `others_ignored`:
+    also of the train ids all that no class has, for a model of some of the classes.
     """
 
     def __init__(
-        self, root: str | Path, split: str = "val", labels: str | None = None, *, classes: Sequence[ClassInfo]
+        self,
+        root: str | Path,
+        split: str = "val",
+        labels: str | None = None,
+        *,
+        others_ignored: bool = False,
+        classes: Sequence[ClassInfo],
     ) -> None:
         self.root, self.split = Path(root), split
         if labels is None:
@@ -40,7 +47,7 @@ class Cityscapes(LabelMapDataset):
                     f'Cityscapes: class "{info.name}" has category_id {UNLABELED}, which is unlabeled in the labelIds '
                     'of this data set; give the labelIds (road: 7), or labels="labelTrainIds"'
                 )
-        super().__init__(classes=classes, ignored=None if labels == "labelIds" else {VOID_TRAIN_ID})
+        super().__init__(classes=classes, ignored=None if others_ignored or labels == "labelIds" else {VOID_TRAIN_ID})
 
     @property
     def _folder(self) -> Path:

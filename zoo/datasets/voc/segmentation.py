@@ -17,14 +17,20 @@ class VOCSegmentation(LabelMapDataset):
     """The images of root/ImageSets/Segmentation/<split>.txt in root/JPEGImages, maps in root/SegmentationClass.
 
     The maps are palette PNGs: a class's category_id is the index, 0 the background; 255 is ignored. `only`: a text file
-    with the images of the split that count, by their names there.
+    with the images of the split that count, by their names there. `others_ignored`: also all that no class has.
     """
 
     def __init__(
-        self, root: str | Path, split: str, only: str | Path | None = None, *, classes: Sequence[ClassInfo]
+        self,
+        root: str | Path,
+        split: str,
+        only: str | Path | None = None,
+        *,
+        others_ignored: bool = False,
+        classes: Sequence[ClassInfo],
     ) -> None:
         self.root, self.split, self.only = Path(root), split, only
-        super().__init__(classes=classes, ignored={VOID})
+        super().__init__(classes=classes, ignored=None if others_ignored else {VOID})
 
     def _pairs(self, faults: Faults) -> Iterator[Pair]:
         split = self.root / "ImageSets" / "Segmentation" / f"{self.split}.txt"

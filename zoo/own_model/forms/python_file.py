@@ -10,6 +10,7 @@ from zoo.own_model.form import ANY_MODULE, Description, Form, register_form
 from zoo.own_model.request import ModelRequest
 
 SUFFIX = ".py"
+IMAGE = "image"  # the kind of input that the written preprocess is for
 
 
 @register_form
@@ -47,6 +48,7 @@ class PythonFileForm(Form):
             raise InputError(
                 f"{request.source} needs {', '.join(missing)}; give {' '.join(f'--arg {key}=VALUE' for key in missing)}"
             )
+        task = _task(request)
         preprocess = {"size": request.tensor_size, "resize": "stretch", "interpolation": "bilinear"}
         notes = {
             "preprocess": "The model takes float32 [N, 3, height, width], RGB, 0..1. Change what your training does"
@@ -54,7 +56,7 @@ class PythonFileForm(Form):
         }
         what = f"{name} of {file.name} with the weights of {weights.name}."
         model = {"type": f"{file.stem}.{name}", **request.arguments}
-        content = {"model": model, "task": _task(request), "preprocess": preprocess}
+        content = {"model": model, "task": task, "preprocess": preprocess}
         return Description(what, content, weights, notes)
 
 
@@ -141,6 +143,8 @@ def _task(request: ModelRequest) -> dict[str, Any]:
     task = find_task(name)
     if task is None:
         raise InputError(f"--task {name}: unknown task; {nearest(name, _task_names())}")
+    if task.input_kind != IMAGE:
+        raise InputError(f"--task {name}: its models take no images; write the config by hand, see docs/extending.md")
     if not task.has_classes:
         if request.classes:
             raise InputError(f"--classes with --task {name}: it has none; leave them out")

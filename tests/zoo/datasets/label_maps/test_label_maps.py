@@ -179,6 +179,14 @@ class TestCityscapes:
         dataset = Cityscapes(tmp_path, labels=labels, classes=TRAIN_IDS)
         np.testing.assert_array_equal(dataset[0]["label_map"], self.expected)
 
+    def test_a_model_of_some_of_the_classes(self, tmp_path: Path) -> None:
+        write_cityscapes(tmp_path, "ulm_000000_000001", labelTrainIds=self.train_ids)
+        car = [ClassInfo("car", 13)]
+        with pytest.raises(InputError, match=r"labelTrainIds.png: got values 0, expected"):
+            Cityscapes(tmp_path, labels="labelTrainIds", classes=car)
+        dataset = Cityscapes(tmp_path, labels="labelTrainIds", others_ignored=True, classes=car)
+        np.testing.assert_array_equal(dataset[0]["label_map"], np.where(self.expected == 1, 0, 255))
+
     def test_ids_of_the_other_kind_are_refused(self, tmp_path: Path) -> None:
         write_cityscapes(tmp_path, "ulm_000000_000001", labelIds=self.ids, labelTrainIds=self.train_ids)
         with pytest.raises(InputError, match='class "road" has category_id 0, which is unlabeled in the labelIds'):
