@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pipeline.alignment.eager_run import MARKED, EagerRun, run_eager
 from pipeline.alignment.graph_flow import GraphFlow
 from pipeline.alignment.judging import Judged, at_fault, judge
-from pipeline.alignment.matching import Match, matches
+from pipeline.alignment.matching import Match, matches, near
 from pipeline.alignment.planning import Group, plan_pairs
 from pipeline.alignment.records import DIFFERS, EQUAL, ITSELF, SET, UNKNOWN, Pair
 from pipeline.alignment.second_look import STRICT, rows_at_fault
@@ -67,7 +67,7 @@ class Comparison:
         self.absent = self.plan.absent
         self.sizes = run.sizes
         self.outputs = graph_tensors(self.model, self._arrays, [value.name for value in self.model.graph.output])
-        waiting = list(self.plan.groups)
+        waiting = [part for group in self.plan.groups for part in self._parts(group)]
         total = len(waiting)
         while waiting:
             done, left = self._chunk(waiting[: self._fitting(waiting)])
@@ -76,6 +76,23 @@ class Comparison:
         self.pairs = [self._named(pair) for pair in sorted(self.pairs, key=lambda pair: self.flow.order(pair.tensor))]
         self.last = self._behind_the_last()
         return run
+
+    def _parts(self, group: Group) -> list[Group]:
+        """The group whole; call by call where it does not fit into the memory, and its tensors are near in order."""
+        pairs = zip(group.numbers, group.tensors, strict=False)
+        calls = [Group(group.role, (number,), (tensor,)) for number, tensor in pairs]
+        fits = 2 * sum(self.sizes[number] for number in group.numbers) <= self.memory
+        if fits or not 1 < len(group.numbers) == len(group.tensors) or not all(map(self._is_near, calls)):
+            return [group]
+        return calls
+
+    def _is_near(self, call: Group) -> bool:
+        try:
+            tensors = self._tensors(call.tensors)
+        except (ExportError, InputError):
+            return False
+        run = run_eager(self.module, self.given, call.numbers)
+        return near(run.kept[call.numbers[0]], tensors[call.tensors[0]], self.threshold)
 
     def _fitting(self, groups: Sequence[Group]) -> int:
         """How many groups fit into the memory, one at least: both sides hold every tensor."""

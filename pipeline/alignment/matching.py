@@ -46,6 +46,12 @@ def matches(expected: Sequence[Array], actual: Sequence[Array], threshold: float
     return _joined(expected, actual) or list(_nearest(expected, actual, threshold))
 
 
+def near(expected: Array, actual: Array, threshold: float) -> bool:
+    """Whether one tensor of the graph is that of PyTorch."""
+    fit = layout(expected, actual)
+    return fit is not None and _near(Match(0, 0, expected, fit), threshold)
+
+
 def _joined(expected: Sequence[Array], actual: Sequence[Array]) -> list[Match]:
     """All calls of one shape but for the batch axis, if the graph has as many rows of that shape in all.
 

@@ -35,17 +35,19 @@ class Request:
     def place(self, name: str, check: Callable[[str], object]) -> tuple[str, str]:
         """The name of a baseline's row, and its device: the requested one, else that of the deployment.
 
-        `check` raises where the baseline has no such device here. It then runs on the CPU, and its row says so.
+        `check` raises InputError where the baseline knows no such device, and BackendUnavailableError where it is not
+        here. It then runs on the CPU, and its row says so; but a requested device that is not here is an error.
         """
-        if self.device is not None:
-            check(self.device)
-            return name, self.device
-        deployed = get_backend(self.manifest.backend).device(self.manifest.provider or CPU)
+        device = self.device or get_backend(self.manifest.backend).device(self.manifest.provider or CPU)
         try:
-            check(deployed)
-        except (BackendUnavailableError, InputError):
+            check(device)
+        except InputError:
             return f"{name} on {CPU}", CPU
-        return name, deployed
+        except BackendUnavailableError:
+            if self.device is not None:
+                raise
+            return f"{name} on {CPU}", CPU
+        return name, device
 
 
 class Baseline(ABC):

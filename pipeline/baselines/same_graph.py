@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from backends.availability import require
-from backends.backend import Backend, LoadOptions
+from backends.backend import CPU, Backend, LoadOptions
 from backends.benchmark.case import Setting, Subject
 from backends.loading import load_with
 from backends.model import Model
@@ -33,8 +33,15 @@ class SameGraph(Baseline):
 
     def subject(self, request: Request) -> Subject:
         """See Baseline."""
-        name, device = request.place(self.name, self._backend.check_device)
-        return _GraphSubject(name, self.name, str(request.folder), device)
+        folder = str(request.folder)
+
+        def check(device: str) -> None:
+            self._backend.check_device(device)
+            if device != CPU:
+                load_with(folder, self.name, LoadOptions(device), self.name).close()
+
+        name, device = request.place(self.name, check)
+        return _GraphSubject(name, self.name, folder, device)
 
 
 @dataclass(frozen=True)

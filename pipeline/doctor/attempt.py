@@ -11,7 +11,7 @@ import onnx
 import torch
 from torch.jit._trace import TracerWarning
 
-from pipeline.doctor.difference import TOLERANCE, difference, eager_outputs
+from pipeline.doctor.difference import NO_DIFFERENCE, Difference, difference, eager_outputs
 from pipeline.doctor.examined_model import ExaminedModel
 from pipeline.doctor.export_variant import ExportVariant, export
 from pipeline.doctor.first_difference import first_difference
@@ -36,13 +36,13 @@ class Ran:
 
     label: str
     by: str
-    difference: float = 0.0
+    difference: Difference = NO_DIFFERENCE
     refused: str = ""
 
     @property
     def good(self) -> bool:
         """Whether it ran and gave the same numbers."""
-        return not self.refused and self.difference <= TOLERANCE
+        return not self.refused and self.difference.good
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from pipeline.doctor.difference import TOLERANCE, difference
+from pipeline.doctor.difference import difference
 from pipeline.doctor.run_graph import run_graph
 from rewriters.graph_rewriters.module_ends import module_ends
 from zoo.errors import ExportError
@@ -42,7 +42,7 @@ def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[st
     except ExportError:
         return ""
     for name, array in zip(ends, tensors, strict=True):
-        if difference([expected[name]], [array]) > TOLERANCE:
+        if not difference([expected[name]], [array]).good:
             return name
     return ""
 

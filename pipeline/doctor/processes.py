@@ -13,6 +13,8 @@ from pipeline.doctor.subject import Subject
 
 GRACE = 10.0
 """Seconds for a process to end by itself. One that is killed leaves semaphores, of which Python warns the user."""
+LOADING = 600.0
+"""Seconds for the model to load again, at least: it may be large, or wait for something that this process holds."""
 
 
 def attempts(
@@ -30,6 +32,9 @@ def attempts(
         process.start()
         theirs.close()
         try:
+            if not ours.poll(max(seconds, LOADING)):
+                fault = "the model loads in no second process"
+                return [*results, *(Attempt(way, "exporter", fault) for way in ways[len(results) :])]
             ours.recv()  # it has loaded the model, as this process has before
             for way in ways[len(results) :]:
                 begin(str(way))

@@ -118,7 +118,8 @@ def format_run(run: Ran) -> str:
     """What is wrong with a run."""
     if run.refused:
         return f"{run.label}: {run.refused}"
-    much = "in shape, dtype or NaN" if run.difference == float("inf") else f"by {run.difference:.1e}"
+    part = run.difference.part
+    much = "in shape, dtype or NaN" if part == float("inf") else f"by {part:.1e}"
     return f"{run.label}: differs {much}"
 
 
@@ -137,7 +138,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
             {
                 "label": run.label,
                 "good": run.good,
-                "difference": run.difference if run.difference != float("inf") else None,
+                "difference": run.difference.part if run.difference.part != float("inf") else None,
                 "refused": run.refused,
             }
             for run in attempt.runs

@@ -61,6 +61,8 @@ def test_a_baseline_runs_where_the_deployment_does(tiny: Tiny, tmp_path: Path) -
     assert request.place("pytorch", lambda _: None) == ("pytorch", "cuda:999")
     assert get_baseline("pytorch").subject(request).name == "pytorch on cpu"
     assert get_baseline("openvino").subject(request).name == "openvino on cpu"
+    assert get_baseline("onnxruntime").subject(request).name == "onnxruntime on cpu"
+    assert get_baseline("pytorch").subject(replace(request, device="gpu")).name == "pytorch on cpu"
     assert get_baseline("pytorch").subject(replace(request, device="cpu")).name == "pytorch"
     with pytest.raises(BackendUnavailableError, match="device cuda:999: PyTorch finds"):
         get_baseline("pytorch").subject(replace(request, device="cuda:999"))

@@ -1,8 +1,9 @@
 """The folder that predictions are written to: files for each input, drawings, tables; and going on after a stop."""
 
 import os
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -152,11 +153,15 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
     for name in (*names, *tables):
         if (folder / name).resolve() in inputs:
             raise InputError(f"--out {folder}: {name} would overwrite an input; give another folder")
+    folders = {folder for source in sources for folder in _folders_of(source.name)}
+    by_folder = defaultdict(list)
+    for path in inputs:
+        by_folder[path.parent].append(path)
     for one in recordings if of_frames else ():
-        if any(other.name.startswith(f"{one.name}/") for other in sources):
+        if one.name in folders:
             raise InputError(f"--out {folder}: the frames of {one.label} and the folder {one.name} share a name")
         frames = (folder / one.name).resolve()
-        if lost := [path for path in inputs if path.parent == frames and _is_frame(path.name, of_frames)]:
+        if lost := [path for path in by_folder[frames] if _is_frame(path.name, of_frames)]:
             raise InputError(
                 f"--out {folder}: the frames of {one.label} could overwrite {lost[0]}; give another folder"
             )
@@ -167,6 +172,11 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
     counts = Counter(map(as_one_file, names))
     if shared := [name for name in names if counts[as_one_file(name)] > 1]:
         raise InputError(f"--out {folder}: two results would be called {shared[0]}; rename one of the images")
+
+
+def _folders_of(name: str) -> Iterator[str]:
+    """Those that a name is in: of "a/b/c" they are "a" and "a/b"."""
+    return accumulate(name.split("/")[:-1], "{}/{}".format)
 
 
 def _is_frame(name: str, endings: Sequence[str]) -> bool:

@@ -79,6 +79,41 @@ def test_such_a_model_is_aligned(model: Keeping, tmp_path: Path) -> None:
     assert "add" in {name for pair in comparison.pairs for name in pair.modules}
 
 
+class Shared(nn.Module):
+    """One activation for all its layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.ModuleList(nn.Conv2d(3, 3, 3, padding=1) for _ in range(5))
+        self.act = nn.Tanh()
+
+    def forward(self, images: Tensor) -> Tensor:
+        for layer in self.layers:
+            images = self.act(layer(images))
+        return images
+
+
+def test_the_calls_of_one_module_are_held_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = Whole(Shared().eval(), {})
+    specs = [TensorSpec("map", "float32", ("batch", 3, 16, 16))]
+    export(module, fixed_target(16, 16, exporter="torchscript"), tmp_path / "model.onnx", specs)
+    held = []
+
+    def run(module: Any, given: Any, keep: Any = ()) -> Any:
+        held.append(len(keep))
+        return run_eager(module, given, keep)
+
+    monkeypatch.setattr("pipeline.alignment.comparing.run_eager", run)
+    size = 4 * 3 * 16 * 16 * len(IMAGES)
+    graph = onnx.load(tmp_path / "model.onnx")
+    comparison = Comparison(module, graph, {"images": IMAGES.numpy()}, {}, threshold=1e-4, memory=4 * size)
+    comparison.compare(lambda _what, _done, _all: None)
+    assert max(held) == 2
+    assert {pair.verdict for pair in comparison.pairs} == {EQUAL}
+    assert len([pair for pair in comparison.pairs if "act" in pair.modules]) == 5
+
+
 class Twice(nn.Module):
     """A tensor that two modules take, one of them beside a constant."""
 

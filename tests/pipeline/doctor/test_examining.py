@@ -11,7 +11,7 @@ import torch
 
 from pipeline.doctor.attempt import Attempt, Ran, attempt
 from pipeline.doctor.diagnosis import diagnose
-from pipeline.doctor.difference import difference, eager_outputs
+from pipeline.doctor.difference import Difference, difference, eager_outputs
 from pipeline.doctor.examining import observe
 from pipeline.doctor.example import CONTENTS
 from pipeline.doctor.export_variant import ExportVariant
@@ -146,8 +146,16 @@ def test_dynamo(name: str, cause: str, code: str, opset: int) -> None:
     ],
 )
 def test_how_far_two_outputs_are(one: list[float], two: list[float], expected: float) -> None:
-    assert difference([np.array(one)], [np.array(two)]) == expected
-    assert difference([np.array(one)], []) == float("inf")
+    assert difference([np.array(one)], [np.array(two)]).part == expected
+    assert difference([np.array(one)], []).part == float("inf")
+
+
+def test_the_worst_output_is_the_one_that_is_furthest_beyond_what_its_dtype_allows() -> None:
+    half, single = np.float16([1, 2]), np.float32([1, 2])
+    found = difference([half, single], [half + np.float16(0.02), single + np.float32(0.001)])
+    assert (round(found.part, 6), found.allowed, found.good) == (0.0005, 1e-4, False)
+    assert difference([half], [half + np.float16(0.02)]).good
+    assert not difference([half], [half + np.float16(0.2)]).good
 
 
 @pytest.mark.slow
@@ -185,7 +193,7 @@ def test_a_rewriter_that_was_on_is_not_the_cure_of_wrong_numbers() -> None:
     loaded = Subject(f"{MODELS}:LongRoll", (INPUT,)).load()
     watched, sights, tested = observe(loaded)
     way = ExportVariant("torchscript", rewriters=True, opset=20)
-    wrong = Attempt(way, runs=(Ran("noise", "", 1.0),), fired=("aten::roll",))
+    wrong = Attempt(way, runs=(Ran("noise", "", Difference(1.0)),), fired=("aten::roll",))
     assert finding(diagnose([wrong], watched, sights, tested), "other-numbers").rewriter == ""
     plain = replace(wrong, way=replace(way, rewriters=False), fired=())
     assert finding(diagnose([plain, wrong], watched, sights, tested), "other-numbers").rewriter == ""

@@ -272,6 +272,14 @@ class TestRows:
             found = disagreement(("boxes", "scores"), [boxes, want], [boxes[:, order], want[:, order]])
             assert (found is None) is same
 
+    def test_empty_slots_and_an_axis_of_one_number(self) -> None:
+        _, boxes, scores, _ = self.rows()
+        want = -np.sort(-scores, axis=1)
+        want[:, 90:] = -np.inf
+        order = [1, 0, *range(2, 100)]
+        for table in (want, want[..., np.newaxis]):
+            assert disagreement(("boxes", "scores"), [boxes, table], [boxes[:, order], table[:, order]]) is None
+
     def test_a_strip_of_a_map_is_no_row_near_a_threshold(self) -> None:
         depth, confidence = (np.random.default_rng(0).random((1, 480, 64), np.float32) for _ in range(2))
         wrong = depth.copy()
