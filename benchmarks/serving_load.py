@@ -80,9 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bound = options.queue + options.under_way
     missed = [*missed_by_clients(rows), *missed_by_overload(overload, capacity, bound)]
     tables = (clients_table(rows), overload_table(overload, capacity, bound), programs_table(programs, overload.good))
-    text = "\n\n".join(tables)
+    verdict = "\n".join(f"- Missed: {line}" for line in missed) or "Every target is held."
+    text = "\n\n".join((*tables, verdict))
     print(text)
-    print("\n".join(missed), file=sys.stderr)
     share = min(row.share for row in rows.values())
     if share < LEAST_SHARE:
         print(f"the plain call had a CPU {share:.0%} of its time: this machine is busy", file=sys.stderr)
@@ -143,7 +143,7 @@ def _alone(served: Served, plain: PlainCalls, processes: int) -> tuple[float, fl
 def missed_by_clients(rows: Mapping[int, Row]) -> Missed:
     """What clients that wait found."""
     missed = [
-        f"{clients} clients: {row.ratio:.2f} of the plain call's CPU"
+        f"{clients} clients: {row.ratio:.2f} of the plain call's CPU, expected at most {MOST_CPU:g}"
         for clients, row in rows.items()
         if row.ratio > MOST_CPU
     ]

@@ -2,8 +2,8 @@
 
     python benchmarks/whole_call.py --page docs/measured/whole_call.md
 
-The deployments are made first, below --work-dir. A bare session is ONNX Runtime's `session.run` on the tensor that the
-call gives it, with the same settings; the figure is its time over that of the whole call, the median of the rounds'
+The deployments are made first, below --work-dir. A bare session is the call's own `session.run` of ONNX Runtime on the
+tensor that the call gives it; the figure is its time over that of the whole call, the median of the rounds'
 ratios: 1 would be a call that costs nothing beside the network. With the library ultralytics (`pip install
 "zooport[bench]"`) its own call runs in the same rounds, of the very network that zooport deployed for it, and of a
 YOLOv8 for masks with random weights. It needs an idle machine. Exit code 3 where a target is missed.
@@ -77,7 +77,7 @@ def main() -> int:
         intro = (
             f"Batch 1, {THREADS} threads, the median of {args.rounds} rounds in turns. The first figure of each group "
             "is the part of a whole call (`model(image)`, from the image to the result) that a bare `session.run` on "
-            "the same tensor takes, in a session of its own; below are the times of the call and of its stages. "
+            "the same tensor takes in the same session; below are the times of the call and of its stages. "
             "Ultralytics runs the same network in a file of its own (`--layout ultralytics --output-level decoded`), "
             "except for masks, where it runs a YOLOv8n for masks with random weights.\n\n" + packages
         )
@@ -193,18 +193,11 @@ def _sample() -> Image:
 
 
 def _runs(folder: Path, image: Image) -> dict[str, Callable[[], object]]:
-    """A whole call, and the same session alone on the tensor of this image."""
+    """A whole call, and its session alone on the tensor of this image: another one may be some percent off."""
     model = load(folder, threads=THREADS)
     feed, _ = model.feeds(image)
-    session = _session(folder / "model.onnx")
+    session: Any = model.runner._session  # type: ignore[attr-defined]  # noqa: SLF001 - of ONNX Runtime's runner
     return {"call": lambda: model(image), "bare": lambda: session.run(None, feed)}
-
-
-def _session(path: Path) -> Any:
-    """With the settings of a deployment."""
-    from backends.onnxruntime.session import open_session
-
-    return open_session(path, "cpu", THREADS)
 
 
 def _ultralytics(path: Path, task: str, image: Image, **options: Any) -> dict[str, Callable[[], object]]:

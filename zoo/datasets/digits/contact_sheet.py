@@ -14,7 +14,7 @@ from zoo.datasets.files.image_writing import write_image
 CELL = (96, 120)  # (height, width) of one image on the sheet, in pixels
 COLUMNS = 8
 OPACITY = 0.55
-QUALITY = 65
+QUALITY = 45
 # One colour (BGR) for each digit, bright enough for dark and light photographs.
 COLOURS = np.asarray(
     [
