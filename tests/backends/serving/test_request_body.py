@@ -69,3 +69,15 @@ def test_what_is_refused_before_it_comes(port: int, headers: dict[str, str]) -> 
     connection.endheaders()
     assert answer(connection)[0] == BAD
     connection.close()
+
+
+def test_a_body_of_unknown_length_is_bounded_as_it_comes(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.serving.request_body.MAX_BODY", 8)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    for parts, expected in (
+        ([b"abcd", b"efgh"], (200, b"abcdefgh")),
+        ([b"abcd", b"efghi"], (BAD, b"the request: more than 8 bytes; send a smaller file")),
+    ):
+        connection.request("POST", "/", iter(parts), encode_chunked=True, headers={"Transfer-Encoding": "chunked"})
+        assert answer(connection) == expected
+    connection.close()
