@@ -88,10 +88,18 @@ def _connect(ray: Any, address: str | None) -> None:
         return
     _reach(address)
     try:
-        ray.init(address=address, **quiet)
+        try:
+            ray.init(address=address, **quiet)
+        except ConnectionError:  # a busy cluster starts no server for this client within Ray's 30 s
+            ray.init(address=address, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BackendUnavailableError(f"--address {address}: no Ray cluster to work with ({reason})") from error
+        raise BackendUnavailableError(f"--address {address}: no Ray cluster to work with ({_reason(error)})") from error
+
+
+def _reason(error: Exception) -> str:
+    """In one line. Ray sends the traceback of its server."""
+    text = str(error).strip()
+    return " ".join((text.splitlines()[-1] if "Traceback" in text else text).split())
 
 
 @contextmanager

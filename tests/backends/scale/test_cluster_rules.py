@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from backends.scale import cluster as cluster_module
 from backends.scale.cluster import Actors, check_address, cluster, fitting_actors
 from zoo.errors import BackendUnavailableError, InputError
 
@@ -53,3 +54,24 @@ def test_an_address_where_nobody_answers() -> None:
             cluster(address),
         ):
             pass
+
+
+class BusyRay:
+    """A stand-in for Ray beside a cluster that is too busy to start a server for a client so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def init(self, **_: Any) -> None:
+        if self.times:
+            self.times -= 1
+            raise ConnectionError("Failure from server:\nTraceback (most recent call last):\nRuntimeError: no server\n")
+
+
+def test_a_busy_cluster_is_asked_twice_and_its_traceback_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "_reach", lambda _: None)
+    cluster_module._connect(BusyRay(1), "ray://head:10001")
+    with pytest.raises(
+        BackendUnavailableError, match=r"^--address ray://.*: no Ray cluster to work with \(RuntimeError: no server\)$"
+    ):
+        cluster_module._connect(BusyRay(2), "ray://head:10001")
