@@ -6,7 +6,8 @@ It runs the deployments of benchmarks/openvino_table.py, whose stage `metric` ma
     python benchmarks/int8_speed.py --page docs/measured/int8_speed.md
 
 The graphs of the two precisions run in turns on one image or cloud, batch 1; the ratio is the median of the rounds'
-ratios. It needs an idle machine. Exit code 3 where a target is missed.
+ratios. With --only, the page keeps its rows of other models, and says so. It needs an idle machine. Exit code 3 where a
+target is missed.
 """
 
 import argparse
@@ -60,19 +61,33 @@ def main() -> int:
     args = parser.parse_args()
     state = json.loads(args.state.read_text(encoding="utf-8"))
     heads = ("model", "backend", "layers", "ratio, 1 thread", "ratio, 2 threads", "metric", "gate", "", "profile")
-    lines, held = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], True
-    for config in shipped_configs(args.only):
+    lines, held, measured = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], True, shipped_configs(args.only)
+    for config in shipped_configs():
         for backend in BACKENDS:
+            row = f"| {Path(config).stem} | {backend} |"
+            if config not in measured:
+                lines += _kept(args.page, row)
+                continue
             cells = {precision: judged(state, config, precision, backend) for precision in PRECISIONS}
             words, good = _row(config, backend, cells)
             held = held and good
-            lines.append(f"| {Path(config).stem} | {backend} | {' | '.join(words)} |")
+            lines.append(f"{row} {' | '.join(words)} |")
             print(lines[-1], flush=True)
     if args.page:
         sets = " ".join(processor().instruction_sets or ["unknown"])
         intro = f"{INTRO}\n\n{machine(*PACKAGES)}; instruction sets: {sets}"
+        if args.only:
+            intro += (
+                f"\n\nOf the last run: {', '.join(Path(config).stem for config in measured)}. The others are older."
+            )
         write_page(args.page, "The speed of int8 on a CPU", intro, "benchmarks/int8_speed.py", "\n".join(lines))
     return 0 if held else 3
+
+
+def _kept(page: Path | None, row: str) -> list[str]:
+    """The row of an earlier run, if there is one."""
+    lines = page.read_text(encoding="utf-8").splitlines() if page is not None and page.is_file() else []
+    return [line for line in lines if line.startswith(row)]
 
 
 def _row(config: str, backend: str, cells: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], bool]:
