@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from backends.backend import LoadOptions
 from backends.runner import Runner
 from backends.slide_runner import LOGITS, SlideRunner
 from zoo.input_specs import IMAGES
@@ -51,7 +52,9 @@ def _of_pillars(manifest: Manifest, pillars: Pillars) -> FileTensors:
     return FileTensors(tuple(inputs), manifest.outputs, axes)
 
 
-def with_host_part(runner: Runner, manifest: Manifest, progress: Progress | None = None) -> Runner:
+def with_host_part(
+    runner: Runner, manifest: Manifest, options: LoadOptions, progress: Progress | None = None
+) -> Runner:
     """A runner of what the deployment takes, where that of the file takes windows or pillars."""
     if manifest.pillars is not None:
         from backends.pillar_runner import PillarRunner
@@ -60,4 +63,7 @@ def with_host_part(runner: Runner, manifest: Manifest, progress: Progress | None
     if manifest.windows is None:
         return runner
     windows = manifest.windows
-    return SlideRunner(runner, windows, manifest.inputs, manifest.outputs, manifest.axes, progress=progress)
+    threads = options.call_threads(manifest)
+    return SlideRunner(
+        runner, windows, manifest.inputs, manifest.outputs, manifest.axes, threads=threads, progress=progress
+    )

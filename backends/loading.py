@@ -93,9 +93,8 @@ def _load(folder: OpenedFolder, options: LoadOptions, progress: Progress | None,
     for name in (ONNX_FILE, *backend.files):
         if name not in manifest.files:
             raise InputError(f"{folder.path / MANIFEST_FILE}: files: no {name}, which backend {manifest.backend} loads")
-    runner = with_host_part(
-        _verified(folder, manifest, lambda: _opened(backend, folder, manifest, options)), manifest, progress
-    )
+    runner = _verified(folder, manifest, lambda: _opened(backend, folder, manifest, options))
+    runner = with_host_part(runner, manifest, options, progress)
     self_test = _self_test(folder, manifest)
     return _proved(Deployment(manifest, runner, self_test=self_test, workers=options.workers), check=check)
 
@@ -137,7 +136,8 @@ def load_graph(path: Folder, note: str, onnx_path: Path | None = None, threads: 
         options = LoadOptions("cpu", threads, onnx_path=onnx_path, in_floats=manifest.backend != DEFAULT_BACKEND)
         backend = get_backend(DEFAULT_BACKEND)
         runner = _verified(folder, manifest, lambda: backend.open(folder, manifest, options))
-        return Deployment(manifest, with_host_part(runner, manifest), note, _self_test(folder, manifest))
+        runner = with_host_part(runner, manifest, options)
+        return Deployment(manifest, runner, note, _self_test(folder, manifest))
 
     return read_whole(path, loaded)
 
@@ -151,8 +151,8 @@ def load_with(path: Folder, backend: str, options: LoadOptions, note: str) -> De
     def loaded(folder: OpenedFolder) -> Deployment:
         manifest = Manifest.read(folder)
         runner = _verified(folder, manifest, lambda: _opened(get_backend(backend), folder, manifest, options))
-        self_test = _self_test(folder, manifest)
-        return Deployment(manifest, with_host_part(runner, manifest), note, self_test, options.workers)
+        runner = with_host_part(runner, manifest, options)
+        return Deployment(manifest, runner, note, _self_test(folder, manifest), options.workers)
 
     return read_whole(path, loaded)
 

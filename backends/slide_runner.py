@@ -1,10 +1,12 @@
 """Slide inference on the host: windows cut, run in batches, blended and joined, a strip of the image at a time.
 
 What is in memory beside the image and its label map: one strip of logits, as high as a window and as wide as the image,
-and one batch of windows. Logits are joined in the output itself.
+and one batch of windows. Logits are joined in the output itself. Several threads join them, each a class at a time.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Protocol
 
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backends.runner import Array, HostRunner, Runner
+from backends.threads import default_threads
 from zoo.input_specs import IMAGES
 from zoo.preprocess import CHANNELS
 from zoo.progress import Progress
@@ -22,6 +25,8 @@ from zoo.windows import Windows
 LOGITS = "logits"  # what the window's model gives
 WINDOWS = "windows"  # what progress counts
 ROWS_AT_ONCE = 32  # whose best classes are found at once: few enough for a processor's cache
+Each = Callable[[Callable[[int], None], Iterable[int]], None]
+"""Calls a function with each number, and waits for the last call."""
 
 
 class Source(Protocol):
@@ -36,6 +41,7 @@ class SlideRunner(HostRunner):
 
     `window_runner` takes `images` float32 [n, 3, *windows.crop_size], n up to `windows.batch`, and gives `logits` of
     that size. `outputs`: the one output. Equal to EncoderDecoder.slide_inference. Images run one after another.
+    `threads`: those that join the windows, None for the CPUs that this process may use.
     """
 
     def __init__(
@@ -46,10 +52,12 @@ class SlideRunner(HostRunner):
         outputs: Iterable[TensorSpec],
         axes: Mapping[str, AxisRange] | None = None,
         *,
+        threads: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         super().__init__(window_runner, inputs, outputs, axes)
         self.windows = windows
+        self._threads = default_threads() if threads is None else threads
         self._progress = progress
 
     def run_source(self, source: Source, size: tuple[int, int]) -> dict[str, Array]:
@@ -68,24 +76,32 @@ class SlideRunner(HostRunner):
 
     def _joined(self, source: Source, size: tuple[int, int]) -> Array:
         """The output of one image, without its batch axis."""
-        return self._logits(source, size) if self.outputs[0].name == LOGITS else self._label_map(source, size)
+        with _side_by_side(self._threads) as each:
+            if self.outputs[0].name == LOGITS:
+                return self._logits(source, size, each)
+            return self._label_map(source, size, each)
 
-    def _logits(self, source: Source, size: tuple[int, int]) -> Array:
+    def _logits(self, source: Source, size: tuple[int, int], each: Each) -> Array:
         """The mean of the windows' logits [C, H, W]."""
-        height, width = self.windows.crop_size
+        height = self.windows.crop_size[0]
         row_weights, column_weights = self.windows.weights()
-        tops, lefts = self.windows.starts(size)
+        tops, all_lefts = self.windows.starts(size)
+        covered_rows = _covered(size[0], tops, row_weights)[:, np.newaxis]
+        covered_columns = _covered(size[1], all_lefts, column_weights)
         joined: Array | None = None
-        for number, top in enumerate(tops):
-            for left, window in self._row(source, size, number):
+        for number, (top, below) in enumerate(pairwise([*tops, size[0]])):
+            for lefts, logits in self._row(source, size, number):
                 if joined is None:
-                    joined = np.zeros((len(window), *size), self.outputs[0].dtype)
-                joined[:, top : top + height, left : left + width] += window
-        assert joined is not None  # there is always one window
-        joined /= _covered(size[0], tops, row_weights)[:, np.newaxis] * _covered(size[1], lefts, column_weights)
+                    joined = np.zeros((logits.shape[1], *size), self.outputs[0].dtype)
+                each(partial(_add, joined[:, top : top + height], lefts, logits), range(len(joined)))
+                del logits  # before the next batch comes
+            assert joined is not None  # a row has one window at least
+            covered = covered_rows[top:below] * covered_columns
+            each(partial(_divide, joined[:, top:below], covered), range(len(joined)))
+        assert joined is not None  # there is always one row
         return joined
 
-    def _label_map(self, source: Source, size: tuple[int, int]) -> Array:
+    def _label_map(self, source: Source, size: tuple[int, int], each: Each) -> Array:
         """The best class of each pixel [H, W]. Sums of the windows' logits have it as well as their means."""
         height, width = self.windows.crop_size
         tops, _ = self.windows.starts(size)
@@ -94,26 +110,23 @@ class SlideRunner(HostRunner):
         begun = 0  # rows of the strip that earlier windows cover, too
         for number, (top, below) in enumerate(pairwise([*tops, size[0]])):
             right = 0
-            for left, window in self._row(source, size, number):
+            for lefts, logits in self._row(source, size, number):
                 if strip is None:
-                    strip = np.empty((len(window), height, size[1]), np.float32)
-                columns, new = slice(left, left + width), max(right - left, 0)
-                right = left + width
-                strip[:, :begun, columns] += window[:, :begun]
-                strip[:, begun:, left : left + new] += window[:, begun:, :new]
-                strip[:, begun:, left + new : right] = window[:, begun:, new:]
+                    strip = np.empty((logits.shape[1], height, size[1]), np.float32)
+                each(partial(_add_to_strip, strip, begun, right, lefts, logits), range(len(strip)))
+                right = lefts[-1] + width
+                del logits  # before the next batch comes
             assert strip is not None  # a row has one window at least
             done = below - top
-            for row in range(0, done, ROWS_AT_ONCE):
-                rows = slice(row, min(row + ROWS_AT_ONCE, done))
-                _best_classes(strip[:, rows], label_map[top + rows.start : top + rows.stop])
+            each(partial(_best_rows, strip, label_map[top:below]), range(0, done, ROWS_AT_ONCE))
             begun = height - done
-            for plane in strip:
-                plane[:begun] = plane[done:].copy()
+            each(partial(_move_up, strip, done), range(len(strip)))
         return label_map
 
-    def _row(self, source: Source, size: tuple[int, int], number: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """(left, logits [C, h, w]) of each window of the row `number`, weighted as they are blended, batch by batch."""
+    def _row(
+        self, source: Source, size: tuple[int, int], number: int
+    ) -> Iterator[tuple[Sequence[int], NDArray[np.float32]]]:
+        """The batches of the row `number`: where windows begin, and their logits [n, C, h, w], weighted as blended."""
         tops, lefts = self.windows.starts(size)
         done, total = number * len(lefts), len(tops) * len(lefts)
         row_weights, column_weights = self.windows.weights()
@@ -128,7 +141,7 @@ class SlideRunner(HostRunner):
             logits = self._inner.run({IMAGES.name: crops})[LOGITS]
             if weights is not None:
                 logits *= weights  # a new array, and ours
-            yield from zip(chosen, logits, strict=False)
+            yield chosen, logits[: len(chosen)]
             del logits  # before the next batch comes
             if self._progress is not None:
                 self._progress(WINDOWS, done + first + len(chosen), total)
@@ -142,6 +155,61 @@ class _Tensor:
 
     def write(self, top: int, left: int, out: NDArray[np.float32]) -> None:
         out[...] = self._image[:, top : top + out.shape[1], left : left + out.shape[2]]
+
+
+@contextmanager
+def _side_by_side(threads: int) -> Iterator[Each]:
+    """What calls a function in so many threads."""
+    if threads == 1:
+        yield _in_turn
+        return
+    from concurrent.futures import ThreadPoolExecutor  # a deployment of whole images loads without it
+
+    with ThreadPoolExecutor(threads) as pool:
+
+        def each(call: Callable[[int], None], numbers: Iterable[int]) -> None:
+            list(pool.map(call, numbers))  # raises what a call raises
+
+        yield each
+
+
+def _in_turn(call: Callable[[int], None], numbers: Iterable[int]) -> None:
+    for number in numbers:
+        call(number)
+
+
+def _add(planes: Array, lefts: Sequence[int], logits: NDArray[np.float32], label: int) -> None:
+    """One class of windows [n, C, h, w] to the planes [C, h, W]."""
+    for left, window in zip(lefts, logits[:, label], strict=True):
+        planes[label, :, left : left + window.shape[1]] += window
+
+
+def _divide(planes: Array, covered: NDArray[np.float32], label: int) -> None:
+    planes[label] /= covered
+
+
+def _add_to_strip(
+    strip: NDArray[np.float32], begun: int, right: int, lefts: Sequence[int], logits: NDArray[np.float32], label: int
+) -> None:
+    """One class of windows [n, C, h, w], where the strip's first `begun` rows, and columns up to `right`, have sums."""
+    plane = strip[label]
+    for left, window in zip(lefts, logits[:, label], strict=True):
+        new, end = max(right - left, 0), left + window.shape[1]
+        plane[:begun, left:end] += window[:begun]
+        plane[begun:, left : left + new] += window[begun:, :new]
+        plane[begun:, left + new : end] = window[begun:, new:]
+        right = end
+
+
+def _best_rows(strip: NDArray[np.float32], out: Array, row: int) -> None:
+    rows = slice(row, min(row + ROWS_AT_ONCE, len(out)))
+    _best_classes(strip[:, rows], out[rows])
+
+
+def _move_up(strip: NDArray[np.float32], done: int, label: int) -> None:
+    """The rows behind the first `done` become the first."""
+    plane = strip[label]
+    plane[: len(plane) - done] = plane[done:].copy()
 
 
 def _covered(size: int, starts: Sequence[int], weights: NDArray[np.float32]) -> NDArray[np.float32]:

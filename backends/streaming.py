@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from backends.pool import Pool
-from backends.runtime_errors import OF_RUNTIME, reason
+from backends.runtime_errors import OF_RUNTIME, reason, without_frames
 from zoo.errors import ExportError, InputError
 from zoo.sources import Item, read_ahead
 from zoo.tasks import Result
@@ -168,7 +168,7 @@ class _Computed:
                     yield from self([item])
                 return
             fault = f"{chunk[0].label}: {reason(error)}"
-            if isinstance(error, OF_RUNTIME) and not self._works():
+            if isinstance(without_frames(error), OF_RUNTIME) and not self._works():
                 raise ExportError(fault) from error
             yield Prediction(chunk[0], fault)
             return

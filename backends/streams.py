@@ -20,7 +20,7 @@ class Streams(ABC):
 
     task: Task
     pool: "Pool | None"
-    _computed: "Item | None" = None  # an input of a stream
+    _computed: "Item | None" = None  # the first one of its streams, which tells later whether it still works
 
     def stream(
         self, source: "SourceNames", *, recursive: bool = False, ahead: int | None = None, **inputs: float
@@ -72,7 +72,7 @@ class Streams(ABC):
                 return False
             try:
                 self._results([self._computed], inputs)
-            except OF_RUNTIME:
+            except (InputError, *OF_RUNTIME):  # InputError: its file is gone
                 return False
             return True
 
@@ -102,6 +102,7 @@ class Streams(ABC):
         """`cancel`: submitted calls that no worker has begun are cancelled."""
         if self.pool is not None:
             self.pool.close(cancel=cancel)
+        self._computed = None
         self._release()
 
     @abstractmethod

@@ -66,7 +66,9 @@ def main() -> int:
         for backend in BACKENDS:
             row = f"| {Path(config).stem} | {backend} |"
             if config not in measured:
-                lines += _kept(args.page, row)
+                kept = _kept(args.page, row)
+                held = held and all("| held |" in line for line in kept)
+                lines += kept
                 continue
             cells = {precision: judged(state, config, precision, backend) for precision in PRECISIONS}
             words, good = _row(config, backend, cells)
@@ -77,9 +79,8 @@ def main() -> int:
         sets = " ".join(processor().instruction_sets or ["unknown"])
         intro = f"{INTRO}\n\n{machine(*PACKAGES)}; instruction sets: {sets}"
         if args.only:
-            intro += (
-                f"\n\nOf the last run: {', '.join(Path(config).stem for config in measured)}. The others are older."
-            )
+            names = ", ".join(Path(config).stem for config in measured)
+            intro += f"\n\nOf the last run: {names}. The other rows are older, and may be of other versions."
         write_page(args.page, "The speed of int8 on a CPU", intro, "benchmarks/int8_speed.py", "\n".join(lines))
     return 0 if held else 3
 

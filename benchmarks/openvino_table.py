@@ -64,13 +64,13 @@ SAMPLE = "sample.npy"  # the image or cloud that a model is timed on
 PACKAGES = ("openvino", "onnxruntime", "torch", "onnx")
 INTRO = (
     "Every shipped model for OpenVINO and for ONNX Runtime; in fp32 the file is the same, but for deformable "
-    "convolutions. Metric: of PyTorch, and the differences of both deployments to it (points, or dB), in fp32 on "
-    "the config's data set, in int8 on the gate split. Latency: OpenVINO's time over ONNX Runtime's of a whole "
-    f"call on one image or cloud, the median of {ROUNDS} interleaved rounds; in brackets ONNX Runtime's "
-    "milliseconds. First load: from `load` to the first result in a fresh process, in ms, on one thread; for "
-    f"OpenVINO also from its cache. Memory: by how much that process grows, in MiB, in {RUNS} runs. Layers: what "
-    "OpenVINO computes in, read from the graph that it executes. Where a backend refuses a model, its column "
-    "says why, and nothing is timed."
+    "convolutions and antialiased resizes. Metric: of PyTorch, and the differences of both deployments to it "
+    "(points, or dB), in fp32 on the config's data set, in int8 on the gate split. Latency: OpenVINO's time over "
+    f"ONNX Runtime's of a whole call on one image or cloud, the median of {ROUNDS} interleaved rounds; in "
+    "brackets ONNX Runtime's milliseconds. First load: from `load` to the first result in a fresh process, in "
+    "ms, on one thread; for OpenVINO also from its cache. Memory: by how much that process grows, in MiB, in "
+    f"{RUNS} runs. Layers: what OpenVINO computes in, read from the graph that it executes. Where a backend "
+    "refuses a model, its column says why, and nothing is timed."
 )
 
 

@@ -95,7 +95,7 @@ def _detection(work_dir: Path, rounds: int) -> list[Row]:
         ("YOLOv5n, 1280x720 to 640x640", large, ("--dynamic", "height=640:640:640", "width=640:640:640"), 0.98),
     ):
         folder = deployed(work_dir / name.replace(" ", "_"), "yolov5n_digits", *flags)
-        runs = _runs(folder, image)
+        runs = _runs(load(folder, threads=THREADS), image)
         if find_spec("ultralytics") is not None:
             ultralytics_flags = ("--layout", "ultralytics", "--output-level", "decoded", "--dynamic", "batch=1:1:1")
             theirs = deployed(work_dir / f"{name}_u".replace(" ", "_"), "yolov5n_digits", *ultralytics_flags, *flags)
@@ -124,7 +124,7 @@ def _masks(work_dir: Path, rounds: int) -> list[Row]:
         result: Any = model(image)
         return result[places].image_masks(*image.shape[:2])
 
-    runs = {**_runs(folder, image), "call": call}
+    runs = {**_runs(model, image), "call": call}
     rows = []
     if find_spec("ultralytics") is not None:
         runs |= _ultralytics(_ultralytics_masks(work_dir), "segment", image, conf=0.0, max_det=MASKS)
@@ -192,11 +192,10 @@ def _sample() -> Image:
     return image
 
 
-def _runs(folder: Path, image: Image) -> dict[str, Callable[[], object]]:
+def _runs(model: Any, image: Image) -> dict[str, Callable[[], object]]:
     """A whole call, and its session alone on the tensor of this image: another one may be some percent off."""
-    model = load(folder, threads=THREADS)
     feed, _ = model.feeds(image)
-    session: Any = model.runner._session  # type: ignore[attr-defined]  # noqa: SLF001 - of ONNX Runtime's runner
+    session = model.runner._session  # noqa: SLF001 - of ONNX Runtime's runner
     return {"call": lambda: model(image), "bare": lambda: session.run(None, feed)}
 
 

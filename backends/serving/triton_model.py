@@ -10,6 +10,7 @@ import numpy as np
 from backends.backend import CPU
 from backends.loading import load
 from backends.registry import get_backend
+from backends.runtime_errors import without_frames
 from backends.serving.protocol import DEPLOYMENT, FILE, manifest_content, read_content
 from backends.serving.triton_files import FIRST_CALL
 from backends.serving.triton_tensors import FAULTS, TritonTensors
@@ -46,7 +47,7 @@ class TritonPythonModel:
                 values[place] = read_content(self._model.task.kind, self._tensors.array(request, FILE))
                 settings = self._tensors.settings(request, tuple(self._model.runner.defaults))
             except FAULTS as error:
-                self._check_works(error)
+                self._check_works(without_frames(error))
                 responses[place] = self._tensors.refusal(error)
                 continue
             groups.setdefault(tuple(settings.items()), []).append(place)
@@ -71,7 +72,7 @@ class TritonPythonModel:
         try:
             results = self._model([values[place] for place in places], **settings)
         except FAULTS as error:
-            fault = _without_frames(error)  # which hold the batch, and there may be no memory for it
+            fault = without_frames(error)
         else:
             yield from zip(places, results, strict=True)
             return
@@ -91,14 +92,6 @@ class TritonPythonModel:
         """The requested outputs, each with a batch axis, in the same order whatever process of Triton asks."""
         outputs = {**arrays, DEPLOYMENT: self._manifest}
         return self._tensors.response({name: outputs[name][np.newaxis] for name in outputs if name in names})
-
-
-def _without_frames(error: Exception) -> Exception:
-    """The error, and what it came from, without what the frames of their tracebacks hold."""
-    link: BaseException | None = error
-    while link is not None:
-        link = link.with_traceback(None).__context__
-    return error
 
 
 def _provider(arguments: Mapping[str, str]) -> str | None:

@@ -16,6 +16,7 @@ from zoo.manifest import Manifest
 from zoo.opened_folder import MANIFEST_FILE
 
 STAGED = ".zooport"  # where models are written before the server may find them
+LOCK = ".zooport.lock"  # a file, which servers pass over
 LISTENERS = ("http", "grpc", "metrics")  # what a server listens for, each on a port of its own
 
 
@@ -50,11 +51,16 @@ def start_command(repository: Path) -> list[str]:
 def _publish(models: Sequence[TritonModel], out: Path, folder: Path, manifest: Manifest) -> None:
     """All of them or none, in order: a server that looks for new models finds the parts of an ensemble first."""
     out.mkdir(parents=True, exist_ok=True)
-    with locked(out):
-        for model in models:
-            if (out / model.name).exists():
-                raise InputError(f"{out / model.name}: there is such a model already; remove it, or give another name")
-        _publish_locked(models, out, folder, manifest)
+    with locked(out / LOCK, make=True):
+        try:
+            for model in models:
+                if (out / model.name).exists():
+                    raise InputError(
+                        f"{out / model.name}: there is such a model already; remove it, or give another name"
+                    )
+            _publish_locked(models, out, folder, manifest)
+        finally:
+            (out / LOCK).unlink(missing_ok=True)  # while it is held
 
 
 def _publish_locked(models: Sequence[TritonModel], out: Path, folder: Path, manifest: Manifest) -> None:

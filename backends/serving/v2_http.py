@@ -23,7 +23,7 @@ RANK, NAME = 8, 200  # axes of a tensor, characters of its name: more than any m
 MAX_JSON = 2**22
 """Bytes of the JSON of a request. As Python objects they are up to 37 times as many, about a file of MAX_BYTES."""
 MAX_NUMBERS = 2**22
-"""Numbers of an output as JSON. As Python objects and as text they take up to 60 bytes each."""
+"""Numbers of an answer as JSON. As Python objects and as text they take up to 60 bytes each."""
 NUMPY = {protocol: name for name, protocol in DTYPES.items()}
 
 Array = NDArray[Any]
@@ -75,6 +75,7 @@ def response_body(model: str, request: V2Request, arrays: Mapping[str, Array]) -
     """
     described: list[dict[str, Any]] = []
     parts: list[bytes] = []
+    numbers = 0  # that are written as JSON
     for name, is_binary in (request.outputs or dict.fromkeys(arrays, request.is_binary)).items():
         if name not in arrays:
             raise InputError(f'the request: unknown output "{name}"; {nearest(name, arrays)}')
@@ -84,6 +85,12 @@ def response_body(model: str, request: V2Request, arrays: Mapping[str, Array]) -
             parts.append(array.tobytes())
             tensor["parameters"] = {"binary_data_size": array.nbytes}
         else:
+            numbers += array.size
+            if numbers > MAX_NUMBERS:
+                raise InputError(
+                    f'output "{name}" has {array.size} numbers, expected at most {MAX_NUMBERS} as JSON in an answer; '
+                    "ask for it with binary_data"
+                )
             tensor["data"] = _numbers(name, array)
         described.append(tensor)
     head = json.dumps({"model_name": model, "id": request.id, "outputs": described}).encode()
@@ -154,11 +161,6 @@ def _check_numbers(where: str, data: object, dtype: str) -> None:
 
 
 def _numbers(name: str, array: Array) -> list[Any]:
-    if array.size > MAX_NUMBERS:
-        raise InputError(
-            f'output "{name}" has {array.size} numbers, expected at most {MAX_NUMBERS} as JSON; ask for it with '
-            "binary_data"
-        )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f'output "{name}" has infinite numbers, which JSON has not; ask for it with binary_data')
     return array.ravel().tolist()

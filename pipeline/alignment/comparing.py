@@ -81,18 +81,23 @@ class Comparison:
         """The group whole; call by call where it does not fit into the memory, and its tensors are near in order."""
         pairs = zip(group.numbers, group.tensors, strict=False)
         calls = [Group(group.role, (number,), (tensor,)) for number, tensor in pairs]
-        fits = 2 * sum(self.sizes[number] for number in group.numbers) <= self.memory
-        if fits or not 1 < len(group.numbers) == len(group.tensors) or not all(map(self._is_near, calls)):
+        if len(group.numbers) != len(group.tensors) or self._fitting(calls) == len(calls):
             return [group]
+        left = calls
+        while left:
+            count = self._fitting(left)
+            if not self._are_near(left[:count]):
+                return [group]
+            left = left[count:]
         return calls
 
-    def _is_near(self, call: Group) -> bool:
+    def _are_near(self, calls: Sequence[Group]) -> bool:
         try:
-            tensors = self._tensors(call.tensors)
+            tensors = self._tensors([call.tensors[0] for call in calls])
         except (ExportError, InputError):
             return False
-        run = run_eager(self.module, self.given, call.numbers)
-        return near(run.kept[call.numbers[0]], tensors[call.tensors[0]], self.threshold)
+        kept = run_eager(self.module, self.given, {call.numbers[0] for call in calls}).kept
+        return all(near(kept[call.numbers[0]], tensors[call.tensors[0]], self.threshold) for call in calls)
 
     def _fitting(self, groups: Sequence[Group]) -> int:
         """How many groups fit into the memory, one at least: both sides hold every tensor."""

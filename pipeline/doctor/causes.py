@@ -40,6 +40,12 @@ CAUSES = (
         said=r"^the process ended",
     ),
     Cause(
+        "no-second-process",
+        "the model does not load a second time, in a process of its own, while the first holds it",
+        "let the file take no lock, port or device that only one process can have when it is imported or built",
+        said=r"^the model loads in no second process",
+    ),
+    Cause(
         "no-end",
         "the export took too long",
         "give --timeout more seconds; under torchscript a Python loop is unrolled, so compute its iterations as one "

@@ -32,6 +32,7 @@ def attempts(
         process.start()
         theirs.close()
         try:
+            begin("load the model again")
             if not ours.poll(max(seconds, LOADING)):
                 fault = "the model loads in no second process"
                 return [*results, *(Attempt(way, "exporter", fault) for way in ways[len(results) :])]

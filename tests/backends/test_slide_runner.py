@@ -30,10 +30,13 @@ LOGITS_SPEC = TensorSpec(LOGITS, "float32", ("batch", CLASSES, "height", "width"
 LABELS_SPEC = TensorSpec("label_map", "uint8", ("batch", "height", "width"))
 
 
-def slide_runner(model: EncoderDecoder, batch: int, output: TensorSpec = LOGITS_SPEC) -> SlideRunner:
+def slide_runner(
+    model: EncoderDecoder, batch: int, output: TensorSpec = LOGITS_SPEC, threads: int | None = None
+) -> SlideRunner:
     windows = Windows(**{key: value for key, value in model.test_cfg.items() if key != "mode"}, batch=batch)
     crop = TensorSpec(LOGITS, "float32", ("batch", model.num_classes, *windows.crop_size))
-    return SlideRunner(PyTorchRunner(WindowModel(model, {}), [IMAGES], [crop]), windows, [IMAGES], [output])
+    inner = PyTorchRunner(WindowModel(model, {}), [IMAGES], [crop])
+    return SlideRunner(inner, windows, [IMAGES], [output], threads=threads)
 
 
 @examples(3, 8)
@@ -44,6 +47,7 @@ def slide_runner(model: EncoderDecoder, batch: int, output: TensorSpec = LOGITS_
     batch=st.sampled_from([1, 3, 8]),
     count=st.integers(1, 2),
     blend=st.sampled_from(["constant", "gaussian"]),
+    threads=st.sampled_from([1, 3]),
     seed=st.integers(0, 100),
 )
 def test_equals_the_unpatched_method(
@@ -53,6 +57,7 @@ def test_equals_the_unpatched_method(
     batch: int,
     count: int,
     blend: str,
+    threads: int,
     seed: int,
 ) -> None:
     stride = tuple(min(pair) for pair in zip(strides, crops, strict=True))
@@ -61,9 +66,9 @@ def test_equals_the_unpatched_method(
     images = torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed))
     with torch.no_grad():
         expected = model(images).numpy()
-    got = slide_runner(model, batch).run({"images": images.numpy()})[LOGITS]
+    got = slide_runner(model, batch, threads=threads).run({"images": images.numpy()})[LOGITS]
     np.testing.assert_allclose(got, expected, atol=GRAPH["logits"] * np.ptp(expected), rtol=0)
-    labels = slide_runner(model, batch, LABELS_SPEC).run({"images": images.numpy()})["label_map"]
+    labels = slide_runner(model, batch, LABELS_SPEC, threads).run({"images": images.numpy()})["label_map"]
     assert labels.dtype == np.uint8
     np.testing.assert_array_equal(labels, got.argmax(axis=1))
 

@@ -153,7 +153,7 @@ def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str]
     for name in (*names, *tables):
         if (folder / name).resolve() in inputs:
             raise InputError(f"--out {folder}: {name} would overwrite an input; give another folder")
-    folders = {folder for source in sources for folder in _folders_of(source.name)}
+    folders = {name for source in sources for name in _folders_of(source.name)}
     by_folder = defaultdict(list)
     for path in inputs:
         by_folder[path.parent].append(path)

@@ -19,9 +19,9 @@ from zoo.errors import InputError  # noqa: E402
 BAD, LATE = 400, 408
 
 
-async def echo(request: Request) -> Response:
+async def echo(request: Request, seconds: float = 0.2) -> Response:
     try:
-        return Response(await read_body(request, seconds=0.2))
+        return Response(await read_body(request, seconds))
     except LateBodyError as error:
         return Response(str(error), LATE)
     except InputError as error:
@@ -78,6 +78,8 @@ def test_a_body_of_unknown_length_is_bounded_as_it_comes(port: int, monkeypatch:
         ([b"abcd", b"efgh"], (200, b"abcdefgh")),
         ([b"abcd", b"efghi"], (BAD, b"the request: more than 8 bytes; send a smaller file")),
     ):
-        connection.request("POST", "/", iter(parts), encode_chunked=True, headers={"Transfer-Encoding": "chunked"})
+        connection.request(
+            "POST", "/?seconds=60", iter(parts), encode_chunked=True, headers={"Transfer-Encoding": "chunked"}
+        )
         assert answer(connection) == expected
     connection.close()

@@ -253,8 +253,12 @@ def test_the_example_is_a_request() -> None:
 def test_more_numbers_than_json_should_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backends.serving.v2_http.MAX_NUMBERS", 4)
     label_map = np.zeros((1, 5), np.uint8)
-    with pytest.raises(InputError, match='output "label_map" has 5 numbers, expected at most 4 as JSON; ask for it w'):
+    with pytest.raises(
+        InputError, match='output "label_map" has 5 numbers, expected at most 4 as JSON in an answer; ask'
+    ):
         response_body("cars", parse_request(b"{}", None), {"label_map": label_map})
+    with pytest.raises(InputError, match='output "scores" has 2 numbers, expected at most 4 as JSON in an answer'):
+        response_body("cars", parse_request(b"{}", None), {"labels": label_map[:, :3], "scores": label_map[:, :2]})
     binary = parse_request(b'{"parameters": {"binary_data_output": true}}', None)
     assert response_body("cars", binary, {"label_map": label_map})[0].endswith(bytes(5))
     assert response_body("cars", parse_request(b"{}", None), {"label_map": label_map[:, :4]})[1] is None

@@ -10,6 +10,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "export_doctor.md"
 ELSEWHERE = {
     *("grid-sample-5d", "scattered-parts", "local-paths"),  # tests of their own in test_examining.py
     *("crash", "no-end"),  # in tests/tools/test_check_export.py
+    "no-second-process",  # in test_processes.py
 }
 
 

@@ -28,14 +28,21 @@ def test_links_to_folders_are_followed_and_a_loop_ends(tmp_path: Path) -> None:
     write_image(tmp_path / "root/sub/a.png", (20, 30))
     (tmp_path / "root/linked").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "root/sub/loop").symlink_to(tmp_path / "root")
-    (tmp_path / "root/sub/itself").symlink_to(tmp_path / "root/sub/itself")
-    (tmp_path / "root/sub/nowhere").symlink_to(tmp_path / "nowhere")
     dataset = ImageFolder(tmp_path / "root", "**/*.png", classes=ANIMALS)
     assert [Path(item["path"]).relative_to(tmp_path / "root").as_posix() for item in dataset] == [
         "linked/b.png",
         "sub/a.png",
     ]
     assert len(ImageFolder(tmp_path / "root", "linked/**/*.png", classes=ANIMALS)) == 1
+
+
+def test_a_link_to_itself_or_to_nothing_hides_no_other_file(tmp_path: Path) -> None:
+    """In whatever order the file system lists them."""
+    for number in range(20):
+        write_image(tmp_path / f"sub/{number}.png", (20, 30))
+        (tmp_path / f"sub/{number}-itself").symlink_to(tmp_path / f"sub/{number}-itself")
+        (tmp_path / f"sub/{number}-nowhere").symlink_to(tmp_path / "nowhere")
+    assert len(ImageFolder(tmp_path, "**/*.png", classes=ANIMALS)) == 20
 
 
 def test_images_stand_upright(tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def test_classes_that_the_config_chooses_have_their_values_or_no_data_set(
     written = write_config(ModelRequest(str(source), weights=weights, out=tmp_path / "out.py"))
     config = load_config(written.path)
     assert [info.category_id for info in config.task.classes] == ids
+    assert ("dataset" in config.content) is ("car" in known)
     assert config.content.get("dataset", {}).get("others_ignored", False) is ("car" in known)
     assert any("chooses its classes" in note for note in written.notes) is ("car" not in known)
 

@@ -48,7 +48,7 @@ def dataset_sections(config: CodebaseConfig, count: int, known: Sequence[str]) -
         return {}, None
     if kind not in KINDS:
         return {}, NO_DATASET.format(kind=kind)
-    if config.class_names and not (known and set(config.class_names) <= set(known)):
+    if config.class_names and not (len(config.class_names) == count and set(config.class_names) <= set(known)):
         return {}, OTHER_CLASSES.format(kind=kind)
     prefix = read(dataset, "data_prefix", SECTION, where, {})
     section: dict[str, Any] = {"type": KINDS[kind], "root": str(Path(root).resolve())}

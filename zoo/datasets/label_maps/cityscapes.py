@@ -22,7 +22,7 @@ class Cityscapes(LabelMapDataset):
 
     `labels` is "labelIds", or "labelTrainIds", and by default what is there, labelIds first. A class's category_id is
     its value in these maps (the road: 7, or train id 0). Of the labelIds all that no class has are ignored, of the
-    train ids 255 alone, so that classes with the ids of the other kind are refused and not misread; `others_ignored`:
+    train ids only 255, so that classes with the ids of the other kind are refused and not misread; `others_ignored`:
     also of the train ids all that no class has, for a model of some of the classes.
     """
 
