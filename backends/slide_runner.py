@@ -83,21 +83,25 @@ class SlideRunner(HostRunner):
 
     def _logits(self, source: Source, size: tuple[int, int], each: Each) -> Array:
         """The mean of the windows' logits [C, H, W]."""
-        height = self.windows.crop_size[0]
+        height, width = self.windows.crop_size
         row_weights, column_weights = self.windows.weights()
         tops, all_lefts = self.windows.starts(size)
         covered_rows = _covered(size[0], tops, row_weights)[:, np.newaxis]
         covered_columns = _covered(size[1], all_lefts, column_weights)
         joined: Array | None = None
+        begun = 0  # rows of these windows that earlier ones cover, too
         for number, (top, below) in enumerate(pairwise([*tops, size[0]])):
+            right = 0
             for lefts, logits in self._row(source, size, number):
                 if joined is None:
-                    joined = np.zeros((logits.shape[1], *size), self.outputs[0].dtype)
-                each(partial(_add, joined[:, top : top + height], lefts, logits), range(len(joined)))
+                    joined = np.empty((logits.shape[1], *size), self.outputs[0].dtype)
+                each(partial(_add, joined[:, top : top + height], begun, right, lefts, logits), range(len(joined)))
+                right = lefts[-1] + width
                 del logits  # before the next batch comes
             assert joined is not None  # a row has one window at least
             covered = covered_rows[top:below] * covered_columns
             each(partial(_divide, joined[:, top:below], covered), range(len(joined)))
+            begun = top + height - below
         assert joined is not None  # there is always one row
         return joined
 
@@ -113,7 +117,7 @@ class SlideRunner(HostRunner):
             for lefts, logits in self._row(source, size, number):
                 if strip is None:
                     strip = np.empty((logits.shape[1], height, size[1]), np.float32)
-                each(partial(_add_to_strip, strip, begun, right, lefts, logits), range(len(strip)))
+                each(partial(_add, strip, begun, right, lefts, logits), range(len(strip)))
                 right = lefts[-1] + width
                 del logits  # before the next batch comes
             assert strip is not None  # a row has one window at least
@@ -178,20 +182,14 @@ def _in_turn(call: Callable[[int], None], numbers: Iterable[int]) -> None:
         call(number)
 
 
-def _add(planes: Array, lefts: Sequence[int], logits: NDArray[np.float32], label: int) -> None:
-    """One class of windows [n, C, h, w] to the planes [C, h, W]."""
-    for left, window in zip(lefts, logits[:, label], strict=True):
-        planes[label, :, left : left + window.shape[1]] += window
-
-
 def _divide(planes: Array, covered: NDArray[np.float32], label: int) -> None:
     planes[label] /= covered
 
 
-def _add_to_strip(
-    strip: NDArray[np.float32], begun: int, right: int, lefts: Sequence[int], logits: NDArray[np.float32], label: int
-) -> None:
-    """One class of windows [n, C, h, w], where the strip's first `begun` rows, and columns up to `right`, have sums."""
+def _add(strip: Array, begun: int, right: int, lefts: Sequence[int], logits: NDArray[np.float32], label: int) -> None:
+    """One class of windows [n, C, h, w] to the strip [C, h, W], where the first `begun` rows, and the columns up to
+    `right`, have sums. The rest is written without being read: memory that is new costs twice as much otherwise.
+    """
     plane = strip[label]
     for left, window in zip(lefts, logits[:, label], strict=True):
         new, end = max(right - left, 0), left + window.shape[1]
