@@ -25,7 +25,8 @@ class Streams(ABC):
     def stream(
         self, source: "SourceNames", *, recursive: bool = False, ahead: int | None = None, **inputs: float
     ) -> Generator["Prediction", None, None]:
-        """A generator of one `Prediction` for each input of a source, in order. Inputs are released soon.
+        """A generator of one `Prediction` for each input of a source, in order. Inputs are released soon, but for the
+        model's first one, which stays until `close`: it tells whether the model or an input is at fault.
 
         `source`: a file, a folder (`recursive`: with the folders in it), a glob, a video, a camera's number, a
         stream's URL, "-" for a list on standard input; or a list of these. `ahead`: how many inputs a thread reads
@@ -68,10 +69,10 @@ class Streams(ABC):
             return results
 
         def works() -> bool:
-            if self._computed is None:
+            if (kept := self._computed) is None:
                 return False
             try:
-                self._results([self._computed], inputs)
+                self._results([kept], inputs)
             except (InputError, *OF_RUNTIME):  # InputError: its file is gone
                 return False
             return True
