@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+from PIL import Image
 from process_tree import cpu_seconds
 
 from backends.benchmark.bursts import LONG, PAUSE
@@ -27,6 +28,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that are timed do n
 
 ROOT = Path(__file__).resolve().parents[1]
 STAMP = "made with"
+COLORS = 32  # of a plot
 DIGITS = 6  # significant ones, of the floats in kept cells
 
 
@@ -152,6 +154,11 @@ def write_page(path: Path, title: str, intro: str, command: str, table: str) -> 
     """A generated Markdown page: what it shows, the command that made it, the table."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"# {title}\n\n{intro}\n\nMade by `{command}`; do not edit.\n\n{table}\n", encoding="utf-8")
+
+
+def reduce_colors(path: Path) -> None:
+    """Of a plot, which is then a third as large."""
+    Image.open(path).convert("RGB").quantize(COLORS).save(path, optimize=True)
 
 
 def state_of(path: Path, made_of: str, *packages: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from matplotlib.ticker import NullFormatter
-from measured import growth, interleaved, machine, ratio, write_page
+from measured import growth, interleaved, machine, ratio, reduce_colors, write_page
 from sessions import open_session, plain_export, session_run
 
 from backends.onnxruntime.runner import OnnxRuntimeRunner
@@ -367,6 +367,7 @@ def _plot(cells: Mapping[tuple[str, str, int], Mapping[str, float]], path: Path)
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.legend()
     figure.savefig(path, dpi=120)
+    reduce_colors(path)
     plt.close(figure)
 
 

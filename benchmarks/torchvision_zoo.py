@@ -36,8 +36,7 @@ import matplotlib.pyplot as plt
 import onnx
 import torch
 from export_stages import CAPTURE, DECOMPOSE, TORCH, stage_seconds
-from measured import STAMP, interleaved, keep, machine, ratio, stamps, write_page
-from PIL import Image
+from measured import STAMP, interleaved, keep, machine, ratio, reduce_colors, stamps, write_page
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
 from torchvision_models import ARCHITECTURES, calibrated, made_of, sample_images, task_of
@@ -56,7 +55,6 @@ THREADS = {1: (2, 1), 4: (2,)}
 JUDGED = (1, 2)  # batch and threads of the rows that have a target
 LEAST, LEAST_JUDGED, MOST = 2, 5, 11  # rounds
 ENOUGH = 20  # seconds, in which as many are made as fit
-COLORS = 32  # of the plot, which is then a third as large
 EXPORTERS = ("torchscript", "dynamo")  # the last one's file is timed
 EXPORTS_AT = "320"
 PACKAGES = ("torch", "torchvision", "onnxruntime", "openvino")
@@ -315,7 +313,7 @@ def _plot(cells: Mapping[str, Any], path: Path) -> None:
     axes.set_xlabel("latency of our graph, batch 1, 2 threads (below 1: ours is faster)")
     figure.legend(loc="outside upper center", ncols=2)
     figure.savefig(path, dpi=120)
-    Image.open(path).convert("RGB").quantize(COLORS).save(path, optimize=True)
+    reduce_colors(path)
     plt.close(figure)
 
 
