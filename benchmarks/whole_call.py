@@ -66,7 +66,7 @@ def main() -> int:
     rows = [*_detection(args.work_dir, args.rounds), *_masks(args.work_dir, args.rounds), _preprocessing(args.rounds)]
     lines = ["| what | measured | target | |", "|---|---:|---:|---|"]
     lines += [
-        f"| {row.what} | {row.figure:.2f} | {'' if row.target is None else format(row.target, '.2f')} | {row.word} |"
+        f"| {row.what} | {row.figure:.3f} | {'' if row.target is None else format(row.target, '.2f')} | {row.word} |"
         for row in rows
     ]
     print("\n".join(lines))
