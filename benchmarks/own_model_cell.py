@@ -26,7 +26,6 @@ from rewriters.export_onnx import tensor_spec
 from rewriters.exporters import by_dynamo, by_torchscript
 from rewriters.graph_rewriters import rewrite_graph
 from zoo.comparison import Findings
-from zoo.dialect import dialect_of
 from zoo.errors import ZooportError
 from zoo.families import contract_module, family_of
 from zoo.target import DEFAULT_BACKEND, Target
@@ -172,7 +171,7 @@ def _timed(own: OwnModel, written: Written) -> Cell:
 def _in_openvino(own: OwnModel, path: Path, target: Target, references: Sequence[GraphReference]) -> str:
     """Right, or what is wrong, or why it is refused. The same file where both runtimes take the same graphs."""
     try:
-        if dialect_of(OPENVINO) != dialect_of(DEFAULT_BACKEND):
+        if get_backend(OPENVINO).dialect != get_backend(DEFAULT_BACKEND).dialect:
             path = path.with_name("openvino.onnx")
             export_referenced(own.model, own.task, target.with_(backend=OPENVINO), own.forward, references, path)
         return _words(_compared(own, path, target.with_(backend=OPENVINO), references))
