@@ -1,10 +1,12 @@
 """Models with workers: every image its own result, in order, few at once, by every kind of runner."""
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -33,6 +35,7 @@ EXITS = {
     "calls that nobody waits for": "futures = [model.submit(image) for _ in range(9)]",
     "a thread that submits without end": """
 import threading
+import weakref
 def submit():
     while True:
         model.submit(image)
@@ -100,6 +103,20 @@ def test_an_image_that_cannot_be_computed_is_a_fault_once_another_was(
         bad.update((10, 20, 40))
         with pytest.raises(ExportError, match="^[01]: "):
             list(model.predictions(as_items(images, []), {}))
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_the_image_that_a_stream_keeps_goes_when_the_model_is_closed(detector: Path, workers: int | None) -> None:
+    image = np.full((40, 60, 3), 10, np.uint8)
+    kept = weakref.ref(image)
+    with load(detector, workers=workers) as model:
+        for prediction in model.predictions(as_items([image], []), {}):
+            assert prediction.fault is None
+        del image, prediction
+        gc.collect()
+        assert kept() is not None
+    gc.collect()
+    assert kept() is None
 
 
 def test_a_bad_image_is_its_own_fault_and_the_others_go_on(detector: Path, images: list[np.ndarray]) -> None:

@@ -126,6 +126,7 @@ class TestFaults:
             ("own_net.py:small_net", {"arguments": {}}, "own_net.py:small_net needs channels; give --arg channels="),
             ("own_net.py:OwnNet", {"size": None}, "no size; give --size HEIGHT WIDTH"),
             ("own_net.py:OwnNet", {"task": "Semantic"}, '--task Semantic: unknown task; nearest: "SemanticSeg'),
+            ("own_net.py:OwnNet", {"task": "Detection3D"}, "--task Detection3D: its models take no images; write the"),
             ("own_net.py:OwnNet", {"classes": ()}, "no classes; give --classes NAME ..., index = the model's own id"),
             ("own_net.py:OwnNet", {"classes": ("a", "a")}, '--classes: "a" appears twice'),
             ("own_net.py:OwnNet", {"task": "SuperResolution"}, "--classes with --task SuperResolution: it has none"),

@@ -126,6 +126,14 @@ class TestADE20K:
         ):
             assert part in message
 
+    def test_a_model_of_some_of_the_classes(self, tmp_path: Path) -> None:
+        write_ade20k(tmp_path, "a", np.full((20, 30), 3))
+        write_ade20k(tmp_path, "b", np.full((20, 30), 7))
+        with pytest.raises(InputError, match=r"b.png: got values 7, expected"):
+            ADE20K(tmp_path, classes=SKY_AND_TREE)
+        dataset = ADE20K(tmp_path, others_ignored=True, classes=SKY_AND_TREE)
+        assert [set(dataset[index]["label_map"].ravel()) for index in range(2)] == [{0}, {255}]
+
     def test_a_truncated_label_map(self, tmp_path: Path) -> None:
         write_ade20k(tmp_path, "a", np.random.default_rng(0).choice((3, 5), (20, 30)))
         path = tmp_path / "annotations" / "validation" / "a.png"
