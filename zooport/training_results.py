@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from zoo.errors import GateError
+from zoo.errors import GateError, InputError
 from zooport.terminal import open_console, show_counts, write_line
 
 if TYPE_CHECKING:
@@ -61,9 +61,13 @@ def publish(file: Path, record: "TrainingRecord", weights: bytes) -> dict[str, A
 
 
 def compare(config: "ModelConfig", file: Path, published: "TrainingRecord", again: "Reproduction") -> dict[str, Any]:
-    """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError."""
+    """Both figures and their difference; kept on the card, also where the gate is missed. Raises GateError.
+
+    Raises InputError where other weights have been published while it was trained.
+    """
     from pipeline.publishing.weights import publish_weights
     from pipeline.training import check_figures
+    from zoo.cards import TrainingRecord
     from zoo.metrics import build_metric
 
     for name, row in again.figures.items():
@@ -72,7 +76,10 @@ def compare(config: "ModelConfig", file: Path, published: "TrainingRecord", agai
                 write_line(f"{name}: {metric} nothing to judge")
             else:
                 write_line(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
-    path = publish_weights(file, published.with_reproduction(again).to_json())
+    card = TrainingRecord.read(file.with_suffix(".json"))  # other reproductions may have been recorded meanwhile
+    if card.sha256 != published.sha256:
+        raise InputError(f"{file}: other weights were published during this training; reproduce them anew")
+    path = publish_weights(file, card.with_reproduction(again).to_json())
     write_line(f"card: {path}")
     content = {"reproduction": again.to_dict(), "card": str(path)}
     try:

@@ -39,15 +39,19 @@ def check_recipe(run: TrainingRun, config: str, recipe: Recipe) -> None:
         )
 
 
-def check_proof(run: TrainingRun, recipe: Recipe, record: TrainingRecord) -> None:
-    """Raises InputError where a run proves nothing: it is the published one, or not all that the recipe says."""
-    if run.is_of(record.training):
-        raise InputError(f"--reproduce: this is the training that {record.file} was published from; train it again")
+def check_whole(run: TrainingRun, recipe: Recipe) -> None:
+    """Raises InputError where a checkpoint proves nothing: its run had not done all that the recipe says."""
     if run.iterations != recipe.iterations:
         raise InputError(
             f"--reproduce: this checkpoint was written after {run.iterations} iterations, the recipe has "
             f"{recipe.iterations}; give the last one of the training, or continue with --resume"
         )
+
+
+def check_proof(run: TrainingRun, record: TrainingRecord) -> None:
+    """Raises InputError where a run proves nothing: it is the published one, or began from another file."""
+    if run.is_of(record.training):
+        raise InputError(f"--reproduce: this is the training that {record.file} was published from; train it again")
     ours, theirs = run.backbone_sha256, record.training.backbone_sha256
     if None not in (ours, theirs) and ours != theirs:
         raise InputError(

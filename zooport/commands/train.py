@@ -94,8 +94,16 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
         config, iterations=options.iters, seed=options.seed, load_from=absolute(options.load_from)
     )
     datasets = scored_on(options.config, recipe.also)  # before the long work: can it be scored, and kept?
+    kept = folder_of(options) / BEST if config.train_dataset is not None and options.checkpoint is None else None
     if options.publish or options.reproduce:
         file = published_file(config)
+        if kept is not None and kept.resolve() == file:
+            if options.reproduce:
+                raise InputError(
+                    f"--reproduce: this training would replace {kept}, which it is compared with; give another "
+                    "--work-dir"
+                )
+            kept = None  # it is published there, with its card
         check_publishable(file)
     published = None
     if options.reproduce:
@@ -105,8 +113,8 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     model, training = finished(config, recipe, options, published)
     recipe = replace(recipe, seed=training.seed)
     weights = half_precision_file(model)
-    if config.train_dataset is not None:
-        keep(folder_of(options) / BEST, weights)
+    if kept is not None:
+        keep(kept, weights)
     figures = scored(options.config, recipe, weights)
     content: dict[str, Any] = {"training": training.to_dict(), "figures": figures}
     if options.publish:
@@ -144,7 +152,7 @@ def finished(
     config: "ModelConfig", recipe: "Recipe", options: argparse.Namespace, published: "TrainingRecord | None"
 ) -> tuple["nn.Module", "TrainingRun"]:
     """The model to score, trained or loaded, and its run, which is what it is to be taken for. Raises InputError."""
-    from pipeline.training import check_proof, check_recipe, config_name, read_run
+    from pipeline.training import check_proof, check_recipe, check_whole, config_name, read_run
     from zoo.build import build_model
     from zoo.cards import UNTOLD
 
@@ -154,10 +162,12 @@ def finished(
         training, model = read_run(options.checkpoint), build_model(config, options.checkpoint)
         if options.publish or options.reproduce:
             check_recipe(training, config_name(options.config), recipe)
+        if published is not None:
+            check_whole(training, recipe)
         if training.recipe is None:
             write_line(f"{options.checkpoint}: {UNTOLD}")
     if published is not None:
-        check_proof(training, recipe, published)
+        check_proof(training, published)
     return model, replace(training, remark=options.remark or training.remark)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.publishing.weights import check_publishable, publish_weights, settle
+from pipeline.publishing.weights import check_publishable, publish_weights
 from tests.pipeline.publishing.publish_weights_on_command import published
 from tests.zoo.cards.training_records import again, record
 from zoo.cards import TrainingRecord
@@ -69,7 +69,7 @@ def test_killed_at_any_file_operation(tmp_path: Path) -> None:
         file = case / "x.safetensors"
         if TrainingRecord.read(file.with_suffix(".json")) == record(b"old"):
             assert is_consistent(file), "nothing has changed"
-        settle(file)
+        check_publishable(file)
         assert is_consistent(file)
         assert names(case) == BOTH
         versions.append(file.read_bytes())

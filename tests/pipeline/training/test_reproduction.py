@@ -10,6 +10,7 @@ from pipeline.training import (
     check_proof,
     check_recipe,
     check_unchanged,
+    check_whole,
     reproduction,
 )
 from tests.zoo.cards.training_records import CONFIG, again, record, run
@@ -48,22 +49,22 @@ def test_nothing_to_judge_proves_nothing() -> None:
 
 
 def test_only_a_whole_run_counts() -> None:
-    check_proof(run(iterations=4, began="later"), RECIPE, record())
+    check_whole(run(iterations=4), RECIPE)
     with pytest.raises(InputError, match="written after 3 iterations, the recipe has 4; give the last one"):
-        check_proof(run(iterations=3, began="later"), RECIPE, record())
+        check_whole(run(iterations=3), RECIPE)
 
 
 def test_the_published_training_is_no_proof_of_itself() -> None:
     with pytest.raises(InputError, match="--reproduce: this is the training that x.safetensors was published from"):
-        check_proof(run(remark="again", minutes=99.0), RECIPE, record())
+        check_proof(run(remark="again", minutes=99.0), record())
 
 
 def test_another_backbone_is_no_proof() -> None:
     published = record(training=run(backbone_sha256="a" * 64))
-    check_proof(run(began="later", backbone_sha256="a" * 64), RECIPE, published)
-    check_proof(run(began="later"), RECIPE, published)  # an older checkpoint, which does not tell
+    check_proof(run(began="later", backbone_sha256="a" * 64), published)
+    check_proof(run(began="later"), published)  # an older checkpoint, which does not tell
     with pytest.raises(InputError, match=f"another file of train.backbone, sha256 {'b' * 64}, than the published one"):
-        check_proof(run(began="later", backbone_sha256="b" * 64), RECIPE, published)
+        check_proof(run(began="later", backbone_sha256="b" * 64), published)
 
 
 def test_a_run_is_held_to_config_and_recipe() -> None:

@@ -10,7 +10,7 @@ import torch
 
 from pipeline.training import Recipe
 from tests.pipeline.training.tiny_recipe import IMAGES, ROOT, constant, publish_model, run_of, save_trained, write_tiny
-from tests.zoo.cards.training_records import facts
+from tests.zoo.cards.training_records import again, facts
 from zoo.cards import TrainingRecord
 from zoo.config import load_config
 from zooport.verbs import run_verb
@@ -114,6 +114,32 @@ class TestReproduce:
         assert change < -3
         content = json.loads(data.read_text(encoding="utf-8"))
         assert (content["exit_code"], content["reproduction"]) == (3, recorded.to_dict())
+
+    def test_reproductions_beside_each_other_are_all_recorded(
+        self, train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        config = write_tiny(tmp_path)
+        card = publish_model(config, constant(config, 0))
+        published = TrainingRecord.read(card)
+        model, run = constant(config, 0), run_of(config)
+
+        def meanwhile(*_: object, **__: object) -> tuple[object, object]:
+            card.write_text(published.with_reproduction(again()).to_json(), encoding="utf-8")
+            return model, run
+
+        monkeypatch.setattr("pipeline.training.train", meanwhile)
+        assert train(config, "--reproduce", "--work-dir", tmp_path / "work")[0] == 0
+        assert len(TrainingRecord.read(card).reproduced) == 2
+
+        def published_anew(*_: object, **__: object) -> tuple[object, object]:
+            publish_model(config, constant(config, 1))
+            return model, run
+
+        monkeypatch.setattr("pipeline.training.train", published_anew)
+        code, _, err = train(config, "--reproduce", "--work-dir", tmp_path / "work")
+        assert code == 2
+        assert "tiny.safetensors: other weights were published during this training; reproduce them anew" in err
+        assert TrainingRecord.read(card).reproduced == ()
 
     def refused(self, train: Train, config: Path, trained: Path, message: str) -> None:
         """With exit code 2, and without a trace on the card."""
