@@ -1,11 +1,16 @@
 """The rewriters of the families of models: imported when one of their models is exported, or by name."""
 
+import logging
+from functools import cache
 from importlib import import_module
 
 from torch import nn
 
 from zoo.errors import ExportError
 from zoo.families import Family, families, family_of
+from zoo.own_code import reason_of
+
+LOGGER = logging.getLogger(__name__)
 
 
 def import_rewriters(module: nn.Module) -> None:
@@ -18,23 +23,27 @@ def import_rewriters(module: nn.Module) -> None:
 
 
 def import_all_rewriters() -> None:
-    """Import those of all registered families, but for those that need a library that is not installed.
+    """Import those of all registered families, but for those whose library is not installed, or does not import.
 
-    None of such a family's models can be here. Raises ExportError for a package that cannot be imported.
+    The latter are logged: none of such a family's models can be here. Raises ExportError for a package that is not
+    there.
     """
-    for family in families():
+    for family in {family.rewriters: family for family in families()}.values():
         try:
             _import(family)
         except ExportError as error:
-            if not _lacks_library(str(family.rewriters), error.__cause__):
+            cause = error.__cause__
+            missing = (cause.name or "") if isinstance(cause, ModuleNotFoundError) else ""
+            if missing.partition(".")[0] == str(family.rewriters).partition(".")[0]:
                 raise
+            if not missing or "." in missing:  # a library that is not installed is missing as a whole
+                _warn(str(error))
 
 
-def _lacks_library(rewriters: str, cause: BaseException | None) -> bool:
-    """Whether the package is there, and imports another one that is not."""
-    if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
-        return False
-    return cause.name.partition(".")[0] != rewriters.partition(".")[0]
+@cache
+def _warn(line: str) -> None:
+    """Once for each line: a command may ask for all rewriters several times."""
+    LOGGER.warning("%s; its rewriters are left out", line)
 
 
 def _import(family: Family) -> None:
@@ -42,8 +51,16 @@ def _import(family: Family) -> None:
         return
     try:
         import_module(family.rewriters)
-    except ImportError as error:
+    except Exception as error:
         raise ExportError(
-            f'family {type(family).__name__}: its rewriters "{family.rewriters}" cannot be imported: {error}; '
-            "install the package, or correct the name in the family"
+            f'family {type(family).__name__}: its rewriters "{family.rewriters}" cannot be imported: '
+            f"{reason_of(error)}{_versions(family)}; install the package, in a version that zooport's extra takes, or "
+            "correct the name in the family"
         ) from error
+
+
+def _versions(family: Family) -> str:
+    """Of the libraries of all families with the same rewriters, as far as they are installed."""
+    same = [other for other in families() if other.rewriters == family.rewriters]
+    versions = {name: number for other in same for name, number in other.libraries().items()}
+    return f" (installed: {', '.join(map(' '.join, versions.items()))})" if versions else ""

@@ -10,20 +10,18 @@ import onnxruntime
 from backends.engine_options import EngineOptions
 from zoo.cache_folder import cache_folder
 from zoo.errors import InputError
-from zoo.opened_file import OpenedFile
 
 logger = logging.getLogger(__name__)
 
 
-def engine_cache(model: OpenedFile, engine: EngineOptions, base: Path | None = None) -> str | None:
-    """A folder for the ONNX file as it is now and these options; None, with a warning, where there can be none.
+def engine_cache(sha256: str, engine: EngineOptions, base: Path | None = None) -> str | None:
+    """A folder for a model and these options; None, with a warning, where there can be none.
 
-    <base>/onnxruntime-<version>/<file's sha256>-<options>; the base is $XDG_CACHE_HOME/zooport where it is None. In it
-    ONNX Runtime tells versions of TensorRT, GPUs and shapes apart, but not options, and not files that differ in their
-    weights alone (TRTGenerateId in its tensorrt_execution_provider_utils.h hashes names and versions). Raises
-    InputError where the file cannot be read.
+    `sha256`: of the model's files, weights included. <base>/onnxruntime-<version>/<sha256>-<options>; the base is
+    $XDG_CACHE_HOME/zooport where it is None. In it ONNX Runtime tells versions of TensorRT, GPUs and shapes apart, but
+    not options, and not files that differ in their weights alone (TRTGenerateId in its
+    tensorrt_execution_provider_utils.h hashes names and versions).
     """
-    sha256 = model.sha256()
     options = hashlib.sha256(json.dumps(engine.to_dict(), sort_keys=True).encode()).hexdigest()
     try:
         folder = (base or cache_folder()) / f"onnxruntime-{onnxruntime.__version__}" / f"{sha256[:32]}-{options[:16]}"

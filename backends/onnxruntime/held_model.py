@@ -1,5 +1,6 @@
 """An ONNX file that is held open, and the files that it reads its weights from, for a session."""
 
+import hashlib
 import mmap
 import os
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,11 @@ class HeldModel:
     def path(self) -> Path:
         """The file's, for messages."""
         return self.file.path
+
+    def sha256(self) -> str:
+        """Of the ONNX file and of what it reads its weights from. Raises InputError as `source` does."""
+        files = [self.file, *(self.listed[listed_name(name)] for name in external_files(self.file, self.listed))]
+        return hashlib.sha256(" ".join(file.sha256() for file in files).encode()).hexdigest()
 
     @contextmanager
     def source(self, settings: onnxruntime.SessionOptions, *, named: bool = False) -> Iterator[str | bytes]:

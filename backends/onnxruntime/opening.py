@@ -1,6 +1,7 @@
 """From a deployment's files, held open, to a session of ONNX Runtime."""
 
 import json
+from pathlib import Path
 
 from backends.backend import LoadOptions
 from backends.engine_options import EngineOptions
@@ -22,10 +23,9 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
     provider = options.provider if options.provider is not None else manifest.provider or "cpu"
     cache = None
     if short_name(provider).partition(":")[0] in BUILDERS:
-        with as_opened(model.file if isinstance(model, HeldModel) else model) as file:
-            from backends.onnxruntime.engine_cache import engine_cache
+        from backends.onnxruntime.engine_cache import engine_cache
 
-            cache = engine_cache(file, options.engine or EngineOptions(), options.cache)
+        cache = engine_cache(_sha256(model), options.engine or EngineOptions(), options.cache)
     runner = OnnxRuntimeRunner(
         model,
         *file_tensors(manifest),
@@ -39,6 +39,14 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
     )
     _check_classes(runner, manifest)
     return runner
+
+
+def _sha256(model: Path | HeldModel) -> str:
+    """Of its files; a path is that of a file for proofs, which has its weights in it."""
+    if isinstance(model, HeldModel):
+        return model.sha256()
+    with as_opened(model) as file:
+        return file.sha256()
 
 
 def _check_classes(runner: OnnxRuntimeRunner, manifest: Manifest) -> None:

@@ -57,7 +57,7 @@ def _tensor(name: str, test: SelfTest, output: Array, gates: Numbers) -> Deviati
     if name not in test.ranges:
         changed = kept_values(output) != test.outputs[name]
         detail = f"{int(changed.sum())} of {changed.size} values"
-        return Deviation(name, float(changed.mean()), gates["changed"], "of values", detail)
+        return Deviation(name, float(changed.mean()), gates.get("changed", 0.0), "of values", detail)
     errors = np.abs(test.outputs[name].astype(np.float64) - kept_values(output)) / test.ranges[name]
     return Deviation.of(name, errors, gates["logits"], "values", "of range")
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from backends.self_test.deviation import BROKEN, Deviation
 from backends.self_test.matching import mask_iou, pairs_within
+from zoo.comparison.decision_rule import MAX_WEIGHTED
 from zoo.geometry.box_form import BoxForm
 from zoo.tasks.output_role import BOX_FORMS, OutputRole, Roles
 
@@ -72,19 +73,24 @@ def overlaps(ours: Detections, theirs: Detections) -> NDArray[np.float64]:
 def _unexplained(
     side: Detections, other: Detections, paired: set[int], gates: Numbers, thresholds: Numbers
 ) -> list[int]:
-    """Detections of one side without a partner, that no threshold of the model explains."""
+    """Detections of one side without a partner, that no threshold of the model explains.
+
+    Scores that were weighted behind the threshold may have been compared as any number: few of those below it may go.
+    """
     left = [index for index in range(len(side["scores"])) if index not in paired]
-    return [index for index in left if not _on_a_threshold(index, side, other, gates, thresholds)]
+    left = [index for index in left if not _on_a_threshold(index, side, other, gates, thresholds)]
+    if not thresholds.get("weighted"):
+        return left
+    above = [index for index in left if side["scores"][index] >= thresholds["score"]]
+    return above if len(left) - len(above) <= MAX_WEIGHTED else left
 
 
 def _on_a_threshold(index: int, side: Detections, other: Detections, gates: Numbers, thresholds: Numbers) -> bool:
     """Its score is at the score threshold, or at the last one's where all slots are full, or NMS nearly took it."""
     score = float(side["scores"][index])
     lowest, slots, overlap = (thresholds.get(name) for name in ("score", "slots", "nms_iou"))
-    if lowest is not None:
-        is_below = bool(thresholds.get("weighted")) and score < lowest  # and was compared as another number
-        if is_below or abs(score - lowest) <= gates["scores"]:
-            return True
+    if lowest is not None and abs(score - lowest) <= gates["scores"]:
+        return True
     full = slots is not None and len(side["scores"]) == len(other["scores"]) == slots
     if full and score <= float(other["scores"].min()) + gates["scores"]:
         return True
@@ -97,8 +103,8 @@ def _on_a_threshold(index: int, side: Detections, other: Detections, gates: Numb
     boxes = _boxes(side)
     assert boxes is not None  # only boxes are suppressed
     role, form = boxes
-    overlaps = form.iou(side[role][index : index + 1], side[role][rivals])[0]
-    return bool(np.any(np.abs(overlaps - overlap) <= gates["nms_iou"]))
+    ious = form.iou(side[role][index : index + 1], side[role][rivals])[0]
+    return bool(np.any(np.abs(ious - overlap) <= gates["nms_iou"]))
 
 
 Pair = tuple[Detections, Detections, int, int]
@@ -110,8 +116,9 @@ def _sets(pairs: Sequence[Pair], lost: Sequence[Lost], gates: Numbers) -> Iterat
     apart, missed, added = list(pairs), 0, 0
     for ours, theirs, missing, extra in lost:
         free = list(extra)
+        shared = overlaps(ours, theirs) if missing and extra else None
         for row in missing:
-            column = _nearest(ours, theirs, row, free)
+            column = None if shared is None else _nearest(ours, theirs, row, free, shared[row])
             if column is None:
                 missed += 1
                 continue
@@ -126,9 +133,11 @@ def _sets(pairs: Sequence[Pair], lost: Sequence[Lost], gates: Numbers) -> Iterat
     yield Deviation("detections", missed + added, 0, "detections", detail)
 
 
-def _nearest(ours: Detections, theirs: Detections, row: int, columns: Sequence[int]) -> int | None:
-    """The one of these columns that overlaps most, where it has the label and is the same object."""
-    shared = overlaps(ours, theirs)[row]
+def _nearest(ours: Detections, theirs: Detections, row: int, columns: Sequence[int], shared: Array) -> int | None:
+    """The one of these columns that overlaps most, where it has the label and is the same object.
+
+    `shared`: how much the row overlaps each, [m].
+    """
     best = [(float(shared[column]), -column) for column in columns if ours["labels"][row] == theirs["labels"][column]]
     overlap, column = max(best, default=(0.0, 0))
     return -column if overlap >= SAME_OBJECT_IOU else None

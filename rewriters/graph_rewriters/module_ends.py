@@ -24,8 +24,9 @@ def module_ends(model: onnx.ModelProto, path: str) -> tuple[list[str], list[str]
     inside = [node for node, ours, open_ in zip(graph.node, nodes, among, strict=True) if ours or open_]
     outside = [node for node, ours, open_ in zip(graph.node, nodes, among, strict=True) if not (ours or open_)]
     outputs = [name for node in inside for name in node.output if name in varying]
+    outer = varying - set(outputs)
     read = {name for node in outside for name in reads(node)} | {value.name for value in graph.output}
-    inputs = dict.fromkeys(name for node in inside for name in reads(node) if name in varying - set(outputs))
+    inputs = dict.fromkeys(name for node in inside for name in reads(node) if name in outer)
     return list(inputs), [name for name in outputs if name in read]
 
 

@@ -167,6 +167,15 @@ class TestExternalData:
         with load(place) as model:
             assert numbers(model) == (2, 2)
 
+    def test_other_weights_have_engines_of_their_own(self, place: Path) -> None:
+        hashes = set()
+        weights = place / "parts/weights"
+        for content in (weights.read_bytes(), bytes(weights.stat().st_size)):
+            weights.write_bytes(content)
+            with OpenedFile(place / "model.onnx") as file, OpenedFile(weights) as opened:
+                hashes.add(held_model.HeldModel(file, {"parts/weights": opened}).sha256())
+        assert len(hashes) == 2
+
     def test_the_folder_itself_may_be_in_a_name(self, place: Path) -> None:
         renamed(place, "./parts/weights")
         with load(place) as model:

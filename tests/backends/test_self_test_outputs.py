@@ -1,10 +1,14 @@
 """What a self-test keeps of every kind of output, and what it says where a machine gives something else."""
 
+from typing import ClassVar
+
 import cv2
 import numpy as np
 import pytest
 
+from backends.self_test import detections
 from backends.self_test.comparing import deviations
+from backends.self_test.detections import overlaps
 from backends.self_test.deviation import Deviation
 from backends.self_test.matching import pairs_within
 from backends.self_test.stored import SelfTest
@@ -153,6 +157,34 @@ def test_a_task_of_ones_own_says_what_its_outputs_are() -> None:
     test = SelfTest.of(PACKED, {}, {"areas": areas}, {"areas": OutputRole.LABEL_MAP})
     (found,) = deviations(test, {"areas": (areas + 1) % 4}, FP32, {})
     assert str(found).startswith("areas: off by 1 of the pixels, gate 0")
+
+
+def test_whole_numbers_without_a_role_are_compared_value_by_value() -> None:
+    proved = {"count": np.array([3, 4])}
+    assert compared(proved, proved, FP32)["count"].passed
+    assert str(compared(proved, {"count": np.array([3, 5])}, FP32)["count"]).endswith("1 of 2 values)")
+
+
+class TestDetections:
+    proved: ClassVar[dict[str, np.ndarray]] = {
+        "num_dets": np.array([40]),
+        "boxes": np.arange(40, dtype=np.float32)[None, :, None] * 50 + np.array([0, 0, 20, 20], np.float32),
+        "scores": np.array([[0.9] + [0.04] * 39], np.float32),
+        "labels": np.zeros((1, 40), np.int64),
+    }
+
+    @pytest.mark.parametrize(("lost", "passes"), [(2, True), (3, False)])
+    def test_few_of_weighted_scores_below_the_threshold_may_be_lost(self, lost: int, passes: bool) -> None:
+        fewer = self.proved | {"num_dets": np.array([40 - lost])}
+        outcomes = deviations(kept(self.proved), fewer, FP32, {"score": 0.05, "weighted": True})
+        assert {one.output: one.passed for one in outcomes}["detections"] is passes
+
+    def test_objects_are_compared_once_however_many_are_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = []
+        monkeypatch.setattr(detections, "overlaps", lambda *sides: calls.append(sides) or overlaps(*sides))
+        outcomes = compared(self.proved, self.proved | {"scores": self.proved["scores"] * np.float32(0.9)}, FP32)
+        assert (outcomes["boxes"].worst, outcomes["scores"].passed) == (0, False)
+        assert len(calls) == 1
 
 
 def test_as_many_pairs_as_there_can_be() -> None:

@@ -28,7 +28,7 @@ from backends.streaming import MOST_FILES
 from tests.backends.conftest import rewrite_manifest
 from tests.examples import examples
 from zoo.errors import ExportError, InputError
-from zoo.sources import Item, Source
+from zoo.sources import Item, Source, find_sources, list_items
 
 ROOT = Path(__file__).parents[2]
 EXITS = {
@@ -103,6 +103,49 @@ def test_an_image_that_cannot_be_computed_is_a_fault_once_another_was(
         bad.update((10, 20, 40))
         with pytest.raises(ExportError, match="^[01]: "):
             list(model.predictions(as_items(images, []), {}))
+
+
+@pytest.mark.parametrize("workers", [None, 4])
+def test_a_bad_image_is_a_fault_even_where_it_is_done_before_the_good_ones(
+    detector: Path, workers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = [np.full((40, 60, 3), level, np.uint8) for level in (10, 20, 30, 40)]
+    failed = threading.Event()
+
+    def results(self: Any, items: Any, inputs: Any) -> Any:
+        if items[0].value[0, 0, 0] == 30:
+            failed.set()
+            raise ExportError("too large")
+        if workers:
+            assert failed.wait(60)
+        return original(self, items, inputs)
+
+    original = Deployment._results
+    monkeypatch.setattr(Deployment, "_results", results)
+    with load(detector, workers=workers) as model:
+        faults = [prediction.fault for prediction in model.predictions(as_items(images, []), {})]
+    assert faults == [None, None, "2: too large", None]
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("batch", [(1, 2, 4), 3])
+def test_what_precedes_a_source_that_cannot_be_opened_is_predicted(
+    deploy: Callable[..., Path], tmp_path: Path, batch: Any, workers: int | None
+) -> None:
+    names = [str(tmp_path / f"{number}.png") for number in range(7)]
+    for name in names:
+        cv2.imwrite(name, np.zeros((40, 60, 3), np.uint8))
+
+    def listed(model: Deployment) -> Iterator[Item]:
+        yield from list_items(find_sources(names, model.task.kind))
+        raise InputError("camera 9: cannot be opened")
+
+    sources = []
+    with load(deploy(batch=batch), workers=workers) as model:
+        stream = model.predictions(listed(model), {})
+        with pytest.raises(InputError, match="camera 9"):
+            sources.extend(prediction.source for prediction in stream)
+    assert sources == names
 
 
 @pytest.mark.parametrize("workers", [None, 2])

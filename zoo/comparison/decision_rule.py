@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+MAX_WEIGHTED = 2  # detections of a side, below the threshold that their scores were weighted behind
+
 
 @dataclass(frozen=True)
 class DecisionRule:

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from zoo.comparison import Borderline
-from zoo.comparison.decision_rule import DecisionRule
+from zoo.comparison.decision_rule import MAX_WEIGHTED, DecisionRule
 from zoo.tasks.detection.proof.boxes import format_detection
 from zoo.tasks.detection.result import DetectionResult
-
-FEW = 2  # of a side
 
 
 @dataclass(frozen=True)
@@ -79,13 +77,13 @@ def _own_reason(
 
 
 def _weighted_reasons(side: Unpaired, reasons: Mapping[int, str], rule: DecisionRule) -> dict[int, str]:
-    """Of scores below the threshold that was applied before they were weighted: no more than FEW of a side."""
+    """Of scores below the threshold that was applied before they were weighted: no more than MAX_WEIGHTED of a side."""
     assert rule.score is not None
     below = [i for i in side.indices if i not in reasons and side.detections.scores[i] < rule.score]
-    if len(below) > FEW:
+    if len(below) > MAX_WEIGHTED:
         return {}
     words = "score {:.6f} was weighted behind the score threshold {:g}, and one of at most {} such"
-    return {i: words.format(float(side.detections.scores[i]), rule.score, FEW) for i in below}
+    return {i: words.format(float(side.detections.scores[i]), rule.score, MAX_WEIGHTED) for i in below}
 
 
 def _spread(
