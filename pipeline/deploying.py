@@ -19,6 +19,7 @@ from pipeline.publishing.publish import is_published, publication
 from pipeline.stages import export, measure, prepare, prove, stage, write_records
 from rewriters import ExportRecord
 from zoo.config import ConfigSource
+from zoo.errors import InputError
 from zoo.target import Target
 
 DEFAULT_WORK_DIR = "work_dirs"
@@ -101,6 +102,8 @@ def make_deployment(
 def _check_judged(job: Job, *, allowed: bool) -> None:
     """Raises InputError where nothing could judge a precision below fp32, or there is nothing to calibrate it on."""
     if job.target.precision == "fp32":
+        if job.calibration:
+            raise InputError("calibration images with precision fp32: they have no effect; leave them out")
         return
     if not allowed:
         check_judgeable(job)

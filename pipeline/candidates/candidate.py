@@ -10,11 +10,11 @@ from pipeline.base.steps import CHECK, BeginStep, unseen
 from pipeline.deploying import make_deployment
 from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.result_store import as_file_name
-from pipeline.export.manifest import config_sha256
 from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
 from pipeline.job.deployment_axes import deployment_axes
 from pipeline.job.deployment_path import deployment_place
 from pipeline.job.job import plan_job
+from zoo.cards import config_sha256
 from zoo.config import ModelConfig
 from zoo.errors import InputError
 from zoo.families.layouts import layout_of

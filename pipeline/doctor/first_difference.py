@@ -16,8 +16,9 @@ from zoo.errors import ExportError
 def first_difference(model: onnx.ModelProto, module: nn.Module, feed: Mapping[str, Tensor]) -> str:
     """Its name; "" where it is the model itself, or where the modules cannot be distinguished in the graph.
 
-    Modules are compared in the order in which they end, those that run once and give one tensor. `model` has module
-    paths on its nodes. A module into which the exporter folded a batch norm is compared by the result of that.
+    Modules are compared in the order in which they end, those that run once and give one tensor, but bfloat16, which
+    ONNX Runtime cannot return. `model` has module paths on its nodes. A module into which the exporter folded a batch
+    norm is compared by the result of that.
     """
     expected, before = _results(module, feed)
     ends = {}
@@ -55,15 +56,15 @@ def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> tuple[dict[str, A
     results: dict[str, Any] = {}
     makers: list[tuple[Tensor, str]] = []
     before: dict[str, list[str]] = {}
-    often: set[str] = set()
+    skipped: set[str] = set()
     hooks = []
     for name, part in module.named_modules():
         if not name:
             continue
 
         def keep(part: nn.Module, given: Any, result: Any, name: str = name) -> None:
-            if name in results or not isinstance(result, Tensor):
-                often.add(name)
+            if name in results or not isinstance(result, Tensor) or result.dtype is torch.bfloat16:  # not in NumPy
+                skipped.add(name)
                 return
             results[name] = result.clone().numpy()
             if isinstance(part, nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 - torch has no public name for all
@@ -77,6 +78,6 @@ def _results(module: nn.Module, feed: Mapping[str, Tensor]) -> tuple[dict[str, A
     finally:
         for hook in hooks:
             hook.remove()
-    results = {name: result for name, result in results.items() if name not in often}
+    results = {name: result for name, result in results.items() if name not in skipped}
     known = {norm: [maker for maker in makers if maker in results] for norm, makers in before.items()}
     return results, {norm: makers for norm, makers in known.items() if norm in results}

@@ -1,6 +1,5 @@
 """The deployment in words: the manifest, and the metadata inside the ONNX file. Nothing here varies between runs."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from pipeline.job.job import Job
 from pipeline.job.plugin_level import plugin_level
 from rewriters import ExportRecord
 from rewriters.precision.report import DTYPES, computing_nodes
-from zoo.config import ModelConfig
+from zoo.cards import config_sha256
 from zoo.families import family_of
 from zoo.installed_versions import installed_versions
 from zoo.manifest import ONNX_FILE, Manifest, file_record
@@ -80,19 +79,6 @@ def output_level(job: Job, model: nn.Module) -> str:
     if job.target.level != "plugin":
         return job.target.level
     return plugin_level(model, job.task, job.config.export.plugin).level
-
-
-def config_sha256(config: ModelConfig) -> str:
-    """Of what else decides the model's numbers: the sections `model` and `export.forward`, and `export.plugin`,
-    `export.level_options` and `export.graph_rewriters` where the config has them, and the files beside it that its
-    model and task are made of, as JSON with sorted keys.
-    """
-    export = config.content.get("export", {})
-    sections = {"model": config.model, "forward": config.export.forward}
-    sections |= {key: export[key] for key in ("plugin", "level_options", "graph_rewriters") if key in export}
-    if modules := config.source_hashes(("model", "task")):
-        sections["modules"] = modules
-    return hashlib.sha256(json.dumps(sections, sort_keys=True).encode()).hexdigest()
 
 
 def manifest(

@@ -16,6 +16,7 @@ from pipeline.job.plugin_level import check_plugin
 from pipeline.job.target_check import check_target
 from pipeline.parity.gates import merged_gates
 from rewriters.graph_rewriters import check_steps
+from zoo.cards import config_sha256
 from zoo.config import ConfigSource, ExportSection, ModelConfig, load_config
 from zoo.errors import InputError
 from zoo.families import check_layout, contract_module
@@ -84,6 +85,7 @@ def plan_job(
     task.check_preprocess(preprocess)
     if target.image_sizes:
         check_image_sizes(task, preprocess)
+    config_sha256(config)  # raises where the manifest could not have it
     _check_steps(config.export)
     place = deployment_place(work_dir, task.name, config.name, target, default)
     chosen_images = parity_inputs(config, images, preprocess, target)

@@ -67,10 +67,14 @@ def graph_inputs(
 
 
 def batch_sizes(axis: AxisRange) -> list[int]:
-    """The batch sizes that are tried, in rising order: the smallest, the preferred, 2, and 5 or else the largest."""
+    """The batch sizes that are tried, in rising order: the smallest, the preferred, 2, and 5 or else the largest.
+
+    At least two, where the batch is dynamic: one alone would not show that the graph has it as a constant.
+    """
     odd = ODD_BATCH if ODD_BATCH in axis else axis.max
     wanted = {axis.min, axis.opt, 2, odd}
-    return sorted(size for size in wanted if size in axis and (size <= LARGEST_BATCH or size == axis.min))
+    sizes = sorted(size for size in wanted if size in axis and (size <= LARGEST_BATCH or size == axis.min))
+    return [axis.min, axis.min + 1] if axis.dynamic and len(sizes) == 1 else sizes
 
 
 def _choices(count: int, batches: Sequence[int]) -> Iterator[list[int]]:

@@ -18,6 +18,7 @@ from zoo.errors import InputError
 from zoo.tasks import Result, Task
 from zoo.tasks.proof import proof_of
 
+LONGEST_STEM = 100  # of a file's name, which disks bound
 LONGEST_SIDE = 960  # of one panel, pixels; a larger image is scaled down for the preview
 
 Image = NDArray[Any]
@@ -62,7 +63,7 @@ def draw_panels(
 
 def write_preview(folder: Path, number: int, name: str, drawing: NDArray[np.uint8]) -> Path:
     """Write ``previews/<number>-<name>.png`` into the folder; the number keeps files of one name apart."""
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(name).stem).strip("-") or "image"
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(name).stem).strip("-")[:LONGEST_STEM] or "image"
     path = folder / PREVIEWS / f"{number:02d}-{stem}.png"
     path.parent.mkdir(exist_ok=True)
     written, data = cv2.imencode(".png", drawing)

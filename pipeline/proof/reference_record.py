@@ -5,7 +5,8 @@ from typing import Any
 from torch import nn
 
 from pipeline.evaluation.input_policy import InputPolicy
-from pipeline.export.manifest import config_sha256, model_libraries, versions
+from pipeline.export.manifest import model_libraries, versions
+from zoo.cards import config_sha256
 from zoo.config import ModelConfig
 
 

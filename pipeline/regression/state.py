@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from zoo.printable import printable
+
 
 class State(StrEnum):
     """The values are the words of the table."""
@@ -67,7 +69,8 @@ def reason_of(step: str, code: int, data: Mapping[str, Any], log: Path) -> str:
     if code < 0:
         words = f"{tool} was killed by {_format_signal(-code)}"
         return f"{words}; the kernel does this when memory runs out" if -code == signal.SIGKILL else words
-    words = " ".join(str(data.get("error") or _last_line(log)).split()).removeprefix("error: ") or "it said nothing"
+    said = printable(" ".join(str(data.get("error") or _last_line(log)).split()))
+    words = said.removeprefix("error: ") or "it said nothing"
     if state_of(step, code, data) is State.CRASHED:
         words = f"{tool} ended with exit code {code}: {words}"
     return words if len(words) <= LONGEST else f"{words[:LONGEST]} ..."

@@ -49,9 +49,11 @@ class Recorded:
 
     @property
     def metric(self) -> Mapping[str, Any] | None:
-        """What decided below fp32, of the deployment itself; None for fp32, and where nothing was measured."""
-        figures = self.parity.get("metric")
-        return figures[0] if isinstance(figures, list) else None
+        """What decided below fp32, of the deployment itself; None for fp32, and where there was nothing to judge."""
+        figures: list[Mapping[str, Any]] | None = self.parity.get("metric")
+        if not isinstance(figures, list) or None in (figures[0]["value"], figures[0]["reference"]):
+            return None
+        return figures[0]
 
     @property
     def latency(self) -> Timing | None:

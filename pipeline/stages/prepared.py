@@ -24,11 +24,13 @@ from zoo.families import check_exporter
 class Prepared:
     """``job``: with the images that were added. ``folder``: where the deployment is made.
 
-    ``host``: what the backend does on the host. ``self_test``: its input, None where the deployment has no self-test.
+    ``checkpoint``: weights in place of the config's. ``host``: what the backend does on the host. ``self_test``: its
+    input, None where the deployment has no self-test.
     """
 
     job: Job
     folder: Path
+    checkpoint: str | Path | None
     model: nn.Module
     host: HostPart | None
     reference: ReferenceRun
@@ -64,4 +66,4 @@ def prepare(job: Job, folder: Path, checkpoint: str | Path | None, progress: Beg
     job, reference = with_added_images(job, model, reference)
     if host is not None:
         _, host = on_host(replace(planned, images=job.images), model)  # of all that is compared
-    return Prepared(job, folder, model, host, reference, self_test)
+    return Prepared(job, folder, checkpoint, model, host, reference, self_test)

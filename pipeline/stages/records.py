@@ -44,7 +44,7 @@ def write_records(
         exported.record,
         draw_previews(job, reference, proved.results, folder),
         scatter=_scatter(prepared, proved.results),
-        card=card_of(job.config),
+        card=None if prepared.checkpoint is not None else card_of(job.config),  # a card tells of the config's weights
         findings=exported.findings,
         engine=staged.engine,
         modules=measured.modules,

@@ -171,6 +171,12 @@ def test_a_model_that_finds_nothing_is_not_passed(deploy: Deploy, voc: Tiny) -> 
     assert "nothing was compared" in run.err
 
 
+def test_calibration_images_that_would_change_nothing_are_refused(deploy: Deploy, voc: Tiny) -> None:
+    run = deploy(voc.arguments("--calibration-image", voc.folder / "none"))
+    assert run.code == 2
+    assert "calibration images with precision fp32: they have no effect; leave them out" in run.err
+
+
 @pytest.mark.parametrize(
     "flags",
     [

@@ -61,6 +61,12 @@ def test_copies_and_a_whole_folder(
     assert json.loads(data.read_text(encoding="utf-8"))["different"] == 0
     assert "Nothing differs" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
+    parity = json.loads((copy / "parity.json").read_text(encoding="utf-8"))
+    parity["metric"] = [{"name": "mIoU", "unit": "points", "value": None, "reference": 50.0}]  # nothing to judge
+    (copy / "parity.json").write_text(json.dumps(parity), encoding="utf-8")
+    assert report([str(tiny.place), str(copy), "--out", str(tmp_path / "b.html")]).code == 0
+    assert "could not be read" not in report(["--zoo", str(tiny.work_dir)]).out
+
     (copy / "parity.json").write_text("{", encoding="utf-8")
     shutil.copytree(tiny.place, tiny.work_dir / ".onnxruntime-fp32.zooport-new")  # a deploy that still runs
     data = tmp_path / "zoo.json"

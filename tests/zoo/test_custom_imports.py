@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from torch import nn
 
-from pipeline.export.manifest import config_sha256
 from zoo.build import build_model
-from zoo.cards import fingerprint
+from zoo.cards import config_sha256, fingerprint
 from zoo.config import load_config
 from zoo.custom_sources import sources
 from zoo.datasets import build_dataset

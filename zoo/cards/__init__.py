@@ -6,7 +6,7 @@ beside them, `<weights>.json`, which tools/train.py alone writes.
 """
 
 from zoo.cards.card import Card
-from zoo.cards.fingerprint import checkpoint_sha256, fingerprint
+from zoo.cards.fingerprint import checkpoint_sha256, config_sha256, fingerprint
 from zoo.cards.measured_card import BackendFigures, Measured
 from zoo.cards.pages import pages, problems
 from zoo.cards.reading import MEASURED, measured_file, read_card
@@ -25,6 +25,7 @@ __all__ = [
     "TrainingRecord",
     "TrainingRun",
     "checkpoint_sha256",
+    "config_sha256",
     "fingerprint",
     "measured_file",
     "pages",

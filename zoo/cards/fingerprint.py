@@ -1,8 +1,10 @@
-"""What a measurement depends on, as one hash: where it differs, the card is stale."""
+"""What a measurement, or a model's numbers, depend on, as one hash: where it differs, the card is stale."""
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from zoo.config import ModelConfig
 from zoo.config.located import is_address
@@ -32,6 +34,25 @@ def fingerprint(config: ModelConfig) -> str:
     content["checkpoint"] = checkpoint_sha256(config) or config.checkpoint
     if (truth := _description(config)) is not None:
         content["annotations"] = hashlib.sha256(truth.read_bytes()).hexdigest()
+    return _sha256(config, content)
+
+
+def config_sha256(config: ModelConfig) -> str:
+    """Of what decides the model's numbers, beside its weights: the sections `model` and `export.forward`, and
+    `export.plugin`, `export.level_options` and `export.graph_rewriters` where the config has them, and the files beside
+    it that its model and task are made of, as JSON with sorted keys.
+
+    Raises InputError where they hold what JSON cannot.
+    """
+    export = config.content.get("export", {})
+    sections = {"model": config.model, "forward": config.export.forward}
+    sections |= {key: export[key] for key in ("plugin", "level_options", "graph_rewriters") if key in export}
+    if modules := config.source_hashes(("model", "task")):
+        sections["modules"] = modules
+    return _sha256(config, sections)
+
+
+def _sha256(config: ModelConfig, content: Mapping[str, Any]) -> str:
     try:
         text = json.dumps(content, sort_keys=True)
     except TypeError as error:

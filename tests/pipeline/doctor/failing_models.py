@@ -295,6 +295,23 @@ class Deep(nn.Module):
         return result
 
 
+class ToBrainFloat(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.to(torch.bfloat16)
+
+
+class PartlyBrainFloat(Deep):
+    """Its first part gives bfloat16, which NumPy does not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = ToBrainFloat()
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.last(self.middle(self.first(x).float()))
+        return result
+
+
 class Normed(nn.Module):
     """The exporters fold its norm into its convolution; the last part is wrong."""
 

@@ -201,8 +201,9 @@ def test_a_rewriter_that_was_on_is_not_the_cure_of_wrong_numbers() -> None:
     assert finding(diagnose([plain, right], watched, sights, tested), "other-numbers").rewriter == "aten::roll"
 
 
-def test_the_first_module_that_differs_is_named() -> None:
-    report = examined("Deep", ExportVariant("torchscript", rewriters=False, opset=17))
+@pytest.mark.parametrize("name", ["Deep", "PartlyBrainFloat"])
+def test_the_first_module_that_differs_is_named(name: str) -> None:
+    report = examined(name, ExportVariant("torchscript", rewriters=False, opset=17))
     assert report.attempts[0].module == "middle"
     assert "the first module that differs: middle" in finding(report, "baked-number").why
 

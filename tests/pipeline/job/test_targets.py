@@ -11,6 +11,7 @@ from pipeline.inputs.named_input import NamedInput, distinct
 from pipeline.job.backend_options import parse_options
 from pipeline.job.deploy_target import default_target, deploy_target, target_preprocess
 from pipeline.job.deployment_path import deployment_place
+from pipeline.job.job import plan_job
 from pipeline.job.target_flags import parse_dynamic
 from pipeline.parity.graph_inputs import GraphInput, batch_sizes, graph_inputs
 from zoo.config import ModelConfig
@@ -43,6 +44,13 @@ def test_a_target_is_the_configs_with_what_was_asked_for() -> None:
     target = deploy_target(config(), {"height": AxisRange(64, 256, 512)}, exporter="torchscript", opset=None)
     assert (target.exporter, target.opset, target.axes["height"]) == ("torchscript", 20, AxisRange(64, 256, 512))
     assert target.axes["width"] == AxisRange.fixed(320)
+
+
+def test_what_json_cannot_hold_is_found_before_the_export(tmp_path: Path) -> None:
+    made = config()
+    made.model["out_indices"] = {0, 2}
+    with pytest.raises(InputError, match=r"config net\.py: Object of type set is not .*; a config holds only plain"):
+        plan_job(made, None, [], tmp_path)
 
 
 def test_default_bounds_surround_the_configs_size() -> None:
@@ -139,7 +147,10 @@ def test_preprocessing_follows_the_targets_sizes() -> None:
 
 @pytest.mark.parametrize(
     ("axis", "sizes"),
-    [((1, 2, 8), [1, 2, 5]), ((1, 1, 1), [1]), ((4, 4, 4), [4]), ((1, 2, 3), [1, 2, 3]), ((2, 8, 64), [2, 5, 8])],
+    [
+        *[((1, 2, 8), [1, 2, 5]), ((1, 1, 1), [1]), ((4, 4, 4), [4]), ((1, 2, 3), [1, 2, 3]), ((2, 8, 64), [2, 5, 8])],
+        *[((8, 16, 32), [8, 9]), ((9, 9, 10), [9, 10]), ((16, 16, 16), [16])],
+    ],
 )
 def test_batch_sizes(axis: tuple[int, int, int], sizes: list[int]) -> None:
     assert batch_sizes(AxisRange(*axis)) == sizes

@@ -73,3 +73,4 @@ def test_a_large_image_is_scaled_down(tmp_path: Path) -> None:
     assert {panel.image.shape for panel in drawn} == {(LONGEST_SIDE * 3 // 4, LONGEST_SIDE, 3)}
     path = write_preview(tmp_path, 3, "a b/ü c.jpeg", side_by_side(drawn[:2]))
     assert path == tmp_path / "previews" / "03-c.png"
+    assert write_preview(tmp_path, 4, f"{'x' * 251}.png", IMAGE).name == f"04-{'x' * 100}.png"

@@ -1,5 +1,6 @@
 """What becomes of a cell, alone and among others."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from pipeline.publishing.lock import locked
 from pipeline.regression.cell import Cell
 from pipeline.regression.matrix import load_matrix
 from pipeline.regression.result import Result, result_file
-from pipeline.regression.state import State
+from pipeline.regression.state import State, reason_of
 from tests.pipeline.regression.world import World
 from zoo.errors import InputError
 
@@ -60,6 +61,11 @@ def test_states(world: World, deploy: str, evaluate: str, state: State, reason: 
     assert (result.measured is not None) == (
         (evaluate in ("good", "unjudged") and deploy == "good") or "missed" in evaluate
     )
+
+
+def test_a_name_that_is_no_utf8_can_be_shown(tmp_path: Path) -> None:
+    reason = reason_of("deploy", 2, {"error": "caf\udce9.jpg: no such file"}, tmp_path / "log")
+    assert reason == r"caf\udce9.jpg: no such file"
 
 
 def test_a_crash_leaves_the_stack_in_the_log(world: World) -> None:
