@@ -84,10 +84,6 @@ def _other_ids(classes: list[Any]) -> list[Any]:
     return [*classes[:-1], classes[-1]._replace(category_id=99)]
 
 
-def _last_renamed(classes: list[Any]) -> list[Any]:
-    return [*classes[:-1], classes[-1]._replace(name="nine?")]
-
-
 def _result(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Of what a method gives."""
     return lambda right: lambda *arguments, **options: change(right(*arguments, **options))
@@ -103,10 +99,6 @@ def _half_scores(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _first_lost(found: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "num_dets": np.maximum(found["num_dets"] - 1, 0)}
-
-
-def _batch_reversed(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: np.ascontiguousarray(array[::-1]) for name, array in found.items()}
 
 
 def _red_for_blue(right: Any) -> Any:

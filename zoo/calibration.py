@@ -21,6 +21,7 @@ from zoo.families import family_of
 
 RESIDUAL = 0.25  # weight of the last batch norm of a residual branch
 PASSES = 10  # over the images, for the running statistics
+LOGIT_STD = 2.0
 
 
 def calibrate(model: Any, images: Sequence[Tensor]) -> None:
@@ -57,7 +58,7 @@ def learn_statistics(model: nn.Module, run: Callable[[], object], passes: int = 
     model.eval()
 
 
-def spread_logits(model: nn.Module, num_classes: int, run: Callable[[], object], std: float = 2.0) -> None:
+def spread_logits(model: nn.Module, num_classes: int, run: Callable[[], object]) -> None:
     """Scales the last layers of a classifier or segmentor until its classes differ, for the images that `run` has.
 
     These are the linear layers and convolutions that give `num_classes` channels, with a bias. One whose weights are
@@ -72,7 +73,7 @@ def spread_logits(model: nn.Module, num_classes: int, run: Callable[[], object],
         for layer in layers:
             if not layer.weight.any():
                 nn.init.normal_(layer.weight)
-        spread_outputs(layers, 0.0, std, run)
+        spread_outputs(layers, 0.0, LOGIT_STD, run)
 
 
 def _learn_statistics(model: Any, images: Sequence[Tensor]) -> None:

@@ -36,29 +36,29 @@ AUXILIARY = "auxiliary_head"  # of mmseg: heads for training alone
 logger = logging.getLogger(__name__)
 
 
-def load_checkpoint(model: nn.Module, source: str | Path, *, folder: Path | None = None) -> None:
+def load_checkpoint(model: nn.Module, source: str | Path) -> None:
     """Load weights into a model; every parameter and buffer must be there, in the model's shape.
 
-    `source`: a path (relative ones against `folder`), ``https://...#sha256=<64 hex digits>`` or
-    ``torchvision://<WeightsEnum>.<NAME>``. Half-precision weights are widened to the model's dtype. What a training
-    wrapped the model in ("module.", "model." before every name) is taken off, so mmengine's checkpoints load, too.
+    `source`: a path, ``https://...#sha256=<64 hex digits>`` or ``torchvision://<WeightsEnum>.<NAME>``.
+    Half-precision weights are widened to the model's dtype. What a training wrapped the model in ("module.", "model."
+    before every name) is taken off, so mmengine's checkpoints load, too.
     mmseg's auxiliary heads are left out where the model has none.
     A model of a library whose files have other names than its modules has a method `translated_state`: a state dict of
     such a file -> the one by the model's names.
     Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, weights of another model, or a value
     that is not finite.
     """
-    state = state_for(model, _state_dict(str(source), folder), source)
+    state = state_for(model, _state_dict(str(source)), source)
     load_state(model, state, f"checkpoint {source}")
 
 
-def load_fitting(model: nn.Module, source: str | Path, *, folder: Path | None = None) -> list[str]:
+def load_fitting(model: nn.Module, source: str | Path) -> list[str]:
     """Load the weights that fit into a model of the same kind, with other classes say; `source` as load_checkpoint's.
 
     Tensors of another shape keep what the model has: they are given, each with both shapes. Raises InputError as
     load_checkpoint does, but for those; and where they are most of the model, which is then another one.
     """
-    state = state_for(model, _state_dict(str(source), folder), source)
+    state = state_for(model, _state_dict(str(source)), source)
     expected = model.state_dict()
     anew = [name for name, tensor in expected.items() if name in state and state[name].shape != tensor.shape]
     fitting = {name: expected[name] if name in anew else tensor for name, tensor in state.items()}
@@ -85,13 +85,13 @@ def load_state(model: nn.Module, state: Mapping[str, Tensor], what: str) -> None
     model.load_state_dict({**expected, **state})
 
 
-def _state_dict(source: str, folder: Path | None) -> Mapping[str, Tensor]:
+def _state_dict(source: str) -> Mapping[str, Tensor]:
     if source.startswith(TORCHVISION_SCHEME):
         return _torchvision_state_dict(source)
     if source.startswith(HTTPS_SCHEME):
         address, digest = _address_and_hash(source)
         return read_state(_downloaded(address, digest, f"{digest[:NAMED_BY]}-{_file_name(address)}"))
-    path = Path(source) if folder is None else folder / source
+    path = Path(source)
     if not path.is_file():
         hint = whereabouts(path) or "; give the path of one"
         raise InputError(f"checkpoint {path}: no such file{hint}")

@@ -52,7 +52,7 @@ def test_half_precision_safetensors_are_widened(tmp_path: Path) -> None:
     half = {key: value.half() if value.is_floating_point() else value for key, value in source.state_dict().items()}
     save_file(half, tmp_path / "w.safetensors")
     loaded = model(seed=2)
-    load_checkpoint(loaded, "w.safetensors", folder=tmp_path)
+    load_checkpoint(loaded, tmp_path / "w.safetensors")
     assert same(loaded, source, atol=1e-3)
     assert next(loaded.parameters()).dtype == torch.float32
 
@@ -246,7 +246,7 @@ def test_every_flipped_byte_is_an_input_error_or_loads(tmp_path: Path) -> None:
 
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"checkpoint .*none\.pth: no such file; give the path of one"):
-        load_checkpoint(model(), "none.pth", folder=tmp_path)
+        load_checkpoint(model(), tmp_path / "none.pth")
 
 
 def test_several_states_and_a_model_with_its_code(tmp_path: Path) -> None:

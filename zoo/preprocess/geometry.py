@@ -41,11 +41,6 @@ class Geometry(NamedTuple):
         clipped: NDArray[np.float32] = np.minimum(np.maximum(placed, np.float32(0), out=placed), bounds, out=placed)
         return clipped
 
-    def boxes_to_tensor(self, boxes: Array) -> NDArray[np.float32]:
-        """Boxes x1 y1 x2 y2 [n, 4] from the image's pixels to the tensor's. A new array, not clipped."""
-        placed: NDArray[np.float32] = boxes.astype(np.float32) / self._image_per_tensor() - self._offset()
-        return placed
-
     def rotated_boxes_to_image(self, boxes: Array) -> NDArray[np.float32]:
         """Boxes x y w h angle [n, 5] from the tensor's pixels to the image's. A new array, not clipped.
 

@@ -75,16 +75,16 @@ class Keys:
             known = " or ".join(map(repr, values))
             raise UnknownPartError(f"{self.where}: {key} is {value!r}, and zooport's own has {known}")
 
-    def batch_norm_eps(self, key: str = "norm_cfg", *, default: Mapping[str, Any] | None = None) -> float:
+    def batch_norm_eps(self, *, default: Mapping[str, Any] | None = None) -> float:
         """The eps of a batch norm; `default`: the section where there is none.
 
         In a batch norm's section `requires_grad` and `momentum` are for training, and SyncBN computes as BN does.
         """
-        return self._norm_eps(key, default, "batch norm", *BATCH_NORMS)
+        return self._norm_eps("norm_cfg", default, "batch norm", *BATCH_NORMS)
 
-    def expect_batch_norm(self, key: str = "norm_cfg", *, default: Mapping[str, Any] | None = None) -> None:
+    def expect_batch_norm(self, *, default: Mapping[str, Any] | None = None) -> None:
         """A batch norm of the usual eps."""
-        self._expect_eps(key, self.batch_norm_eps(key, default=default), NORM_EPS)
+        self._expect_eps("norm_cfg", self.batch_norm_eps(default=default), NORM_EPS)
 
     def layer_norm_eps(self, key: str = "norm_cfg", *, default: Mapping[str, Any]) -> float:
         """The eps of a layer norm; `default`: the section where there is none."""
@@ -95,11 +95,11 @@ class Keys:
         key, default = "norm_cfg", {"type": kind, "eps": eps}
         self._expect_eps(key, self._norm_eps(key, default, "layer norm", kind), eps)
 
-    def expect_activation(self, kind: str, key: str = "act_cfg") -> None:
+    def expect_activation(self, kind: str) -> None:
         """This activation, or nothing."""
-        activation = self.optional_section(key, {"type": kind}) or {}
+        activation = self.optional_section("act_cfg", {"type": kind}) or {}
         if activation.get("type") != kind or set(activation) - {"type", "inplace"}:
-            raise UnknownPartError(f"{self.where}: {key} is {activation or None}, and zooport's own is {kind}")
+            raise UnknownPartError(f"{self.where}: act_cfg is {activation or None}, and zooport's own is {kind}")
 
     def close(self) -> None:
         """Raises UnknownPartError for a key that nobody has taken, with its name."""

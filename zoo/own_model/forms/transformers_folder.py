@@ -15,7 +15,6 @@ from zoo.own_model.resizing import resized, to_complete
 
 PREPROCESSOR, PROCESSOR = "preprocessor_config.json", "processor_config.json"
 IN_PROCESSOR = "image_processor"  # the key of the latter that has what the former holds
-UNNAMED = "LABEL_0"  # how the library calls a class without a name
 IDS = "The names are those of id2label. For an evaluation, category_id must be the ids of your annotations."
 MISSING = f"no {PREPROCESSOR}, which image_processor.save_pretrained(folder) writes"
 OTHERS = "For its other results give {flags}."
