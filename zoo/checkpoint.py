@@ -32,7 +32,6 @@ AVERAGED = "_ema"  # behind such a key: their moving average, of timm's and torc
 WRAPPERS = ("module.", "model.", "_orig_mod.")
 """What is put before all names: by distributed training, by the trainer, by torch.compile."""
 AVERAGES = "n_averaged"
-AUXILIARY = "auxiliary_head"  # of mmseg: heads for training alone
 logger = logging.getLogger(__name__)
 
 
@@ -42,9 +41,8 @@ def load_checkpoint(model: nn.Module, source: str | Path) -> None:
     `source`: a path, ``https://...#sha256=<64 hex digits>`` or ``torchvision://<WeightsEnum>.<NAME>``.
     Half-precision weights are widened to the model's dtype. What a training wrapped the model in ("module.", "model."
     before every name) is taken off, so mmengine's checkpoints load, too.
-    mmseg's auxiliary heads are left out where the model has none.
-    A model of a library whose files have other names than its modules has a method `translated_state`: a state dict of
-    such a file -> the one by the model's names.
+    A model of a library whose files have other names than its modules, or tensors that only training uses, has a method
+    `translated_state`: a state dict of such a file -> the one by the model's names.
     Raises InputError: no such file, a wrong hash, pickled code, a corrupt file, weights of another model, or a value
     that is not finite.
     """
@@ -103,8 +101,11 @@ def state_for(model: nn.Module, state: Mapping[str, Tensor], source: str | Path)
     state = _unwrapped(state, model)
     translated_state: Any = getattr(model, "translated_state", None)
     if translated_state is not None and not state.keys() <= model.state_dict().keys():
+        count = len(state)
         state = translated_state(state)
-    return _without_auxiliary(state, model, source)
+        if left_out := count - len(state):
+            logger.info("checkpoint %s: left out %d tensors, which this model does not have", source, left_out)
+    return state
 
 
 def read_state(path: Path) -> Mapping[str, Tensor]:
@@ -190,16 +191,6 @@ def _times_before_all(prefix: str, names: Iterable[str]) -> int:
     """How many times the prefix stands at the beginning of every name; those of some models begin with one."""
     repeated = re.compile(f"(?:{re.escape(prefix)})*")
     return min((repeated.match(name).end() // len(prefix) for name in names), default=0)  # type: ignore[union-attr]
-
-
-def _without_auxiliary(state: Mapping[str, Tensor], model: nn.Module, source: str | Path) -> Mapping[str, Tensor]:
-    """The state without auxiliary heads, which inference never runs, where the model has none."""
-    kept = {name: tensor for name, tensor in state.items() if not name.startswith(f"{AUXILIARY}.")}
-    if len(kept) == len(state) or getattr(model, AUXILIARY, None) is not None:
-        return state
-    count = len(state) - len(kept)
-    logger.info("checkpoint %s: left out %d tensors of %s, which this model does not have", source, count, AUXILIARY)
-    return kept
 
 
 def _address_and_hash(url: str) -> tuple[str, str]:

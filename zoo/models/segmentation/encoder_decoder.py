@@ -18,7 +18,7 @@ from zoo.windows import BLENDS, Windows
 
 IGNORE_LABEL = 255
 TEST_KEYS = ("mode", "crop_size", "stride", "blend")
-DECODE_HEAD = "decode_head."
+DECODE_HEAD, AUXILIARY_HEAD = "decode_head.", "auxiliary_head."
 
 
 @MODELS.register_module()
@@ -113,9 +113,14 @@ class EncoderDecoder(nn.Module):
         return features if self.neck is None else self.neck(features)
 
     def translated_state(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """A state dict of mmseg without the layers of the decode head that training alone runs; see zoo.checkpoint."""
-        prefixes = tuple(f"{DECODE_HEAD}{name}." for name in self.decode_head.trained_only)
-        return {name: tensor for name, tensor in state.items() if not name.startswith(prefixes)}
+        """A state dict of mmseg without what only training runs; see zoo.checkpoint.
+
+        That is layers of the decode head, and auxiliary heads if the model has none.
+        """
+        left_out = [f"{DECODE_HEAD}{name}." for name in self.decode_head.trained_only]
+        if self.auxiliary_head is None:
+            left_out.append(AUXILIARY_HEAD)
+        return {name: tensor for name, tensor in state.items() if not name.startswith(tuple(left_out))}
 
     def encode_decode(self, images: Tensor) -> Tensor:
         """images [N, 3, H, W] -> logits [N, C, H, W]."""
