@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoo.errors import InputError
-from zoo.target import AxisRange
+from zoo.target import PILLARS, AxisRange
 
-LEVEL = "pillars"
+LEVEL = PILLARS
 """The output level at which the host makes them: a deployment of it gives what level final gives."""
 AXIS = "pillars"
 """The axis of a file's inputs that counts them."""

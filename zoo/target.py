@@ -14,8 +14,9 @@ REFERENCE_BACKEND = "pytorch"  # the unpatched model, which all others are compa
 BACKEND_NAME = re.compile(r"[a-z0-9]+([._-][a-z0-9]+)*")
 PRECISIONS = ("fp32", "fp16", "int8")
 EXPORTERS = ("dynamo", "torchscript")
-LEVELS = ("final", "decoded", "raw", "plugin", "pillars")
-RESULTS = ("final", "pillars")  # those whose deployments give results
+FINAL, PILLARS = "final", "pillars"
+LEVELS = (FINAL, "decoded", "raw", "plugin", PILLARS)
+RESULTS = (FINAL, PILLARS)  # those whose deployments give results
 DEFAULT_LAYOUT = "zooport"  # the outputs of the contract; the others are those of families of models
 BATCH = "batch"  # the axis that the inputs of every kind have
 SLIDES = ("graph", "host")
@@ -113,7 +114,7 @@ class Target:
     precision: str = "fp32"
     exporter: str = "dynamo"
     opset: int = 20
-    level: str = "final"
+    level: str = FINAL
     device: str = "cpu"
     image_sizes: bool = False
     slide: str = "graph"
@@ -145,7 +146,7 @@ class Target:
 
     def _check_options(self) -> None:
         """Options that do not fit one another."""
-        if self.thresholds and self.level != "final":
+        if self.thresholds and self.level != FINAL:
             raise InputError(
                 f"thresholds as inputs with output level {self.level}: nothing is decided there; use level final"
             )
@@ -156,7 +157,7 @@ class Target:
                 "slide host with fp16 inputs and outputs: the host cuts and joins windows in float32; leave out one of "
                 "--slide host and --half-io"
             )
-        if self.precision_options.half_io and self.level == "pillars":
+        if self.precision_options.half_io and self.level == PILLARS:
             raise InputError(
                 "output level pillars with fp16 inputs and outputs: the host puts points into pillars in float32; "
                 "leave out one of --output-level pillars and --half-io"

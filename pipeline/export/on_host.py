@@ -11,8 +11,7 @@ from pipeline.job.job import Job
 from zoo.errors import InputError
 from zoo.families import family_of
 from zoo.pillars import LEVEL
-
-RESULTS = "final"
+from zoo.target import FINAL
 
 
 def on_host(job: Job, model: nn.Module) -> tuple[Job, HostPart | None]:
@@ -24,8 +23,8 @@ def on_host(job: Job, model: nn.Module) -> tuple[Job, HostPart | None]:
     values = [image.value for image in job.images]
     pillars = family_of(model).pillars(model, target, section.level_options, values)
     if pillars is not None:
-        return replace(job, target=target.with_(level=RESULTS)), PillarsOnHost(job, model, pillars)
-    if section.level_options and target.level == section.target.get("level", RESULTS):
+        return replace(job, target=target.with_(level=FINAL)), PillarsOnHost(job, model, pillars)
+    if section.level_options and target.level == section.target.get("level", FINAL):
         raise InputError(
             f"config {job.config.path}: export.level_options with output level {target.level}: it has no options; "
             f"leave them out, or set output_level={LEVEL!r} for a detector on pillars"
