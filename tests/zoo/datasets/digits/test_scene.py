@@ -1,6 +1,8 @@
 """The generator of digits: seeded, disjoint splits, visible masks, tight boxes."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from zoo.datasets.digits.photographs import TRAIN_PHOTOGRAPHS, VAL_PHOTOGRAPHS
 from zoo.datasets.digits.scene import MAX_OBJECTS, MIN_OBJECTS, SPLITS, Scene, _digits, make_scene, photographs_of
 from zoo.errors import InputError
 
+PAGE = Path(__file__).parents[4] / "zoo/data/digits/README.md"
 FIELDS = [field.name for field in dataclasses.fields(Scene)]
 
 
@@ -69,6 +72,16 @@ def test_photographs_of_train_are_not_those_of_val_and_gate() -> None:
     assert photographs_of("gate") == photographs_of("val") == VAL_PHOTOGRAPHS
     assert {make_scene("gate", i).photograph for i in range(12)} <= {p.name for p in VAL_PHOTOGRAPHS}
     assert {make_scene("train", i).photograph for i in range(12)} <= {p.name for p in TRAIN_PHOTOGRAPHS}
+
+
+def test_the_data_sets_page_has_the_licence_of_each_photograph() -> None:
+    rows = re.findall(
+        r"^\| (\S+) \| (scikit-\w+) \| (\w+)(?:, gate)? \| \w[^|]* \| \w[^|]* \|$",
+        PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    splits = {"train": TRAIN_PHOTOGRAPHS, "val": VAL_PHOTOGRAPHS}
+    assert rows == [(each.name, each.library, split) for split, photographs in splits.items() for each in photographs]
 
 
 def test_unknown_split_names_the_nearest() -> None:
