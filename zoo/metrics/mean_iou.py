@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from zoo.errors import InputError
 from zoo.metrics.metric import Metric
 from zoo.registry import METRICS
+from zoo.tasks.class_info import IGNORE_LABEL
 
 
 @METRICS.register_module()
@@ -30,7 +31,7 @@ class MeanIoU(Metric):
     main: ClassVar[str] = "mIoU"
     truth: ClassVar[tuple[str, ...]] = ("label_map",)
 
-    def __init__(self, num_classes: int, ignore_label: int = 255, **options: Any) -> None:
+    def __init__(self, num_classes: int, ignore_label: int = IGNORE_LABEL, **options: Any) -> None:
         super().__init__(**options)
         if num_classes < 1:
             raise InputError(f"MeanIoU: got num_classes {num_classes}, expected 1 or more")

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple, Self
 
 from zoo.errors import InputError, nearest
 
+IGNORE_LABEL = 255
+"""In a label map: a pixel without a class, which no loss and no metric counts."""
+
 
 class ClassInfo(NamedTuple):
     """`name` for people; `category_id` in the data set's annotations, None for background and unused ids.

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from zoo.datasets import EvaluationDataset
-from zoo.datasets.label_maps.lookup import IGNORED
 from zoo.datasets.training.samples import PASSED_OVER
 from zoo.errors import InputError
+from zoo.tasks.class_info import IGNORE_LABEL
 
 VALIDATED = 5  # every so many-th image
 TRIES = 100  # orders of the images, of which the first with every class in both parts is taken
@@ -22,7 +22,7 @@ def labels_of(dataset: EvaluationDataset) -> list[Counter[int]]:
 
 def _labels(truth: Mapping[str, Any]) -> Counter[int]:
     if "label_map" in truth:
-        return Counter(set(np.unique(truth["label_map"]).tolist()) - {IGNORED})
+        return Counter(set(np.unique(truth["label_map"]).tolist()) - {IGNORE_LABEL})
     if "label" in truth:
         return Counter([int(truth["label"])])
     flags = [np.asarray(truth[flag], bool) for flag in PASSED_OVER if flag in truth]

@@ -20,11 +20,11 @@ from zoo.datasets.files.folder_files import files_by_name
 from zoo.datasets.label_maps.label_map_dataset import LabelMapDataset, Pair, paired
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
+from zoo.tasks.class_info import IGNORE_LABEL
 
 DIGITS = tuple(ClassInfo(str(digit), digit + 1) for digit in range(10))
 OBJECT_CLASSES = (ClassInfo("background", None), *DIGITS)
 PIXEL_CLASSES = (ClassInfo("background", 0), *DIGITS)
-IGNORED = 255
 
 
 @DATASETS.register_module()
@@ -74,7 +74,7 @@ class DigitsSegmentation(GeneratedSplit, LabelMapDataset):
         self, split: str = SHIPPED, root: str | Path | None = None, *, classes: Sequence[ClassInfo] = PIXEL_CLASSES
     ) -> None:
         self.folder = existing_split(split, root)
-        super().__init__(classes=classes, ignored={IGNORED})
+        super().__init__(classes=classes, ignored={IGNORE_LABEL})
 
     def _pairs(self, faults: Faults) -> Iterator[Pair]:
         images = files_by_name(self.folder / "images", "*", ".jpg", faults)

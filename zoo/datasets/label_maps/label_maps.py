@@ -10,8 +10,7 @@ from zoo.datasets.label_maps.label_map_dataset import LabelMapDataset, Pair, pai
 from zoo.input_kinds.image.reading import SUFFIXES
 from zoo.registry import DATASETS
 from zoo.tasks import ClassInfo
-
-VOID = 255
+from zoo.tasks.class_info import IGNORE_LABEL
 
 
 @DATASETS.register_module()
@@ -26,7 +25,7 @@ class LabelMaps(LabelMapDataset):
         self,
         images: str | Path,
         label_maps: str | Path,
-        ignored: Sequence[int] = (VOID,),
+        ignored: Sequence[int] = (IGNORE_LABEL,),
         only: str | Path | None = None,
         *,
         classes: Sequence[ClassInfo],

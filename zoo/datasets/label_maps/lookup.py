@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from zoo.datasets.class_labels import labels_by_category
 from zoo.errors import InputError
 from zoo.tasks import ClassInfo
+from zoo.tasks.class_info import IGNORE_LABEL
 
-IGNORED = 255  # in the label map of an item
 VALUES = 256
 SHOWN = 5
 
@@ -22,12 +22,12 @@ class LabelLookup:
     """
 
     def __init__(self, classes: Sequence[ClassInfo], ignored: Collection[int] | None) -> None:
-        if len(classes) > IGNORED:
+        if len(classes) > IGNORE_LABEL:
             raise InputError(
-                f"task with {len(classes)} classes: a label map has 8 bits, expected {IGNORED} classes at most "
-                f"({IGNORED} means ignored pixels)"
+                f"task with {len(classes)} classes: a label map has 8 bits, expected {IGNORE_LABEL} classes at most "
+                f"({IGNORE_LABEL} means ignored pixels)"
             )
-        self._table = np.full(VALUES, IGNORED, np.uint8)
+        self._table = np.full(VALUES, IGNORE_LABEL, np.uint8)
         self._known = np.full(VALUES, ignored is None)
         self._known[list(ignored or ())] = True
         for category_id, label in labels_by_category(classes).items():

@@ -11,12 +11,12 @@ from torch.utils.data import Dataset
 
 from zoo.datasets.coco.runs import mask_of
 from zoo.datasets.evaluation_dataset import EvaluationDataset
-from zoo.datasets.label_maps.lookup import IGNORED
 from zoo.datasets.training.collating import collate
 from zoo.datasets.training.colours import recolour
 from zoo.datasets.training.placement import Placement
 from zoo.datasets.training.turns import chosen
 from zoo.preprocess import Preprocess
+from zoo.tasks.class_info import IGNORE_LABEL
 
 PASSED_OVER = ("iscrowd", "difficult")  # objects with one of these flags are not learned
 MIRRORED = 0.5  # part of the samples
@@ -65,7 +65,7 @@ class TrainingSamples(Dataset[dict[str, Tensor]]):
         pixels = np.ascontiguousarray(recolour(image, rng).transpose(2, 0, 1))
         sample = {"image": torch.from_numpy(pixels)}
         if "label_map" in item:
-            label_map = placement.image(item["label_map"], IGNORED, "nearest")
+            label_map = placement.image(item["label_map"], IGNORE_LABEL, "nearest")
             sample["label_map"] = torch.from_numpy(label_map.astype(np.int64))
         if "label" in item:
             sample["label"] = torch.tensor(item["label"])

@@ -14,9 +14,9 @@ from zoo.errors import InputError, nearest
 from zoo.models.segmentation.decode_heads import DecodeHeads
 from zoo.models.segmentation.resize import resize
 from zoo.registry import MODELS
+from zoo.tasks.class_info import IGNORE_LABEL
 from zoo.windows import BLENDS, Windows
 
-IGNORE_LABEL = 255
 TEST_KEYS = ("mode", "crop_size", "stride", "blend")
 DECODE_HEAD, AUXILIARY_HEAD = "decode_head.", "auxiliary_head."
 

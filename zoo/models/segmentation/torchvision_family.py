@@ -14,7 +14,7 @@ from zoo.contract.constants.constant import normalization
 from zoo.contract.coverage import Usage
 from zoo.families import Contracts, Family, register
 from zoo.models.segmentation.coverage import class_coverage
-from zoo.models.segmentation.encoder_decoder import IGNORE_LABEL
+from zoo.tasks.class_info import IGNORE_LABEL
 from zoo.tasks.semantic_segmentation.proof import SegmentationProof
 
 LOSS_WEIGHTS = {"out": 1.0, "aux": 0.5}  # torchvision's recipes

@@ -12,7 +12,7 @@ from zoo.contract.coverage import Usage
 from zoo.families import Contracts, Family, register
 from zoo.installed_versions import installed_versions
 from zoo.models.segmentation.coverage import class_coverage
-from zoo.models.segmentation.encoder_decoder import IGNORE_LABEL
+from zoo.tasks.class_info import IGNORE_LABEL
 from zoo.tasks.semantic_segmentation.proof import SegmentationProof
 
 

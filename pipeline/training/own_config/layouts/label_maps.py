@@ -11,9 +11,9 @@ from pipeline.training.own_config.request import DataRequest
 from zoo.datasets import EvaluationDataset
 from zoo.datasets.files.faults import Faults
 from zoo.datasets.files.image_files import present_values
-from zoo.datasets.label_maps.label_maps import VOID
 from zoo.errors import InputError
 from zoo.tasks import ClassInfo
+from zoo.tasks.class_info import IGNORE_LABEL
 
 VOC_IMAGES = "JPEGImages"
 
@@ -34,7 +34,7 @@ class LabelMapFolder(Layout):
 
     def classes(self, request: DataRequest, kind: str) -> list[ClassInfo]:  # noqa: ARG002 - there is one type
         """The values that occur."""
-        return classes_of_values(sorted(request.data.rglob("*.png")), {VOID}, request)
+        return classes_of_values(sorted(request.data.rglob("*.png")), {IGNORE_LABEL}, request)
 
     def section(self, request: DataRequest, data: Path, kind: str) -> Section:
         """Both folders."""

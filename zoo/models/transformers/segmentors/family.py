@@ -12,11 +12,11 @@ from zoo.contract.module_outputs import module_outputs
 from zoo.errors import InputError
 from zoo.families import Contracts, Family, register
 from zoo.models.segmentation.coverage import class_coverage
-from zoo.models.segmentation.encoder_decoder import IGNORE_LABEL
 from zoo.models.transformers.segmentors.transformers_instance_segmentor import TransformersInstanceSegmentor
 from zoo.models.transformers.segmentors.transformers_segmentor import TransformersSegmentor
 from zoo.models.transformers.size_rules import check_square, patch_side
 from zoo.target import AxisRange
+from zoo.tasks.class_info import IGNORE_LABEL
 from zoo.tasks.contract import Contract
 from zoo.tasks.instance_masks.proof import InstanceMasksProof
 from zoo.tasks.proof import TaskProof
