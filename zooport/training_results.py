@@ -78,7 +78,7 @@ def compare(config: "ModelConfig", file: Path, published: "TrainingRecord", agai
                 write_line(f"{name}: {metric} {value:.2f}, published {value - change:.2f}, difference {change:+.2f}")
     card = TrainingRecord.read(file.with_suffix(".json"))  # other reproductions may have been recorded meanwhile
     if card.sha256 != published.sha256:
-        raise InputError(f"{file}: other weights were published during this training; reproduce them anew")
+        raise InputError(f"{file}: other weights were published during this training; reproduce them again")
     path = publish_weights(file, card.with_reproduction(again).to_json())
     write_line(f"card: {path}")
     content = {"reproduction": again.to_dict(), "card": str(path)}
