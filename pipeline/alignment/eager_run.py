@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torchvision.models.detection.image_list import ImageList
 
 from zoo.downloads import RUNS, refused_downloads
 from zoo.ops.mark import hearing_marks
@@ -106,8 +107,8 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
     """The tensors in what a module takes or gives, in order."""
     if isinstance(value, Tensor):
         yield value
-    elif isinstance(tensors := getattr(value, "tensors", None), Tensor):  # a batch of images with their sizes
-        yield tensors
+    elif isinstance(value, ImageList):
+        yield value.tensors
     elif isinstance(value, Mapping):
         for entry in value.values():
             yield from tensors_in(entry)
