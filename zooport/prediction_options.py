@@ -91,9 +91,9 @@ def check_sources(options: argparse.Namespace, task: Task, sources: Sequence[Sou
     """That what is written overwrites nothing, and can be written. Raises InputError."""
     if options.resume and (live := next((source for source in sources if source.live), None)):
         raise InputError(f"--resume: {live.label} cannot be read again from where it stopped; leave --resume out")
-    endings = task.endings if FILES in formats_of(options) else ()
-    endings = (*endings, DRAWN_IMAGE) if options.draw else endings
-    check_folder(options.out, sources, endings, [name for table in tables for name in table.files])
+    suffixes = task.suffixes if FILES in formats_of(options) else ()
+    suffixes = (*suffixes, DRAWN_IMAGE) if options.draw else suffixes
+    check_folder(options.out, sources, suffixes, [name for table in tables for name in table.files])
     out = options.out.resolve()
     for folder in [Path(given).resolve() for given in options.source if Path(given).is_dir()]:
         if out == folder or (options.recursive and out.is_relative_to(folder)):

@@ -33,8 +33,8 @@ class Part:
         if fields := task.result_type.columns:
             things = arrow.struct([(name, arrow_type(arrow, kind)) for name, kind in fields.items()])
             columns.append((RESULTS, arrow.list_(things)))
-        self._endings = [ending for ending in task.endings if ending != JSON]
-        columns += [(ending.lstrip("."), arrow.binary()) for ending in self._endings]
+        self._suffixes = [suffix for suffix in task.suffixes if suffix != JSON]
+        columns += [(suffix.lstrip("."), arrow.binary()) for suffix in self._suffixes]
         self.schema = arrow.schema(columns)
 
     def row(self, prediction: Prediction, result: Result | None) -> dict[str, Any]:
@@ -52,8 +52,8 @@ class Part:
             return row
         if RESULTS in self.schema.names:
             row[RESULTS] = [{name: text_of(value) for name, value in thing.items()} for thing in result.rows()]
-        files = dict(self.task.files(item.value, result)) if self._endings else {}
-        return row | {ending.lstrip("."): files.get(ending) for ending in self._endings}
+        files = dict(self.task.files(item.value, result)) if self._suffixes else {}
+        return row | {suffix.lstrip("."): files.get(suffix) for suffix in self._suffixes}
 
     def write(self, storage: Storage, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """The whole file, or none. Few rows are in memory at a time. Raises OSError."""

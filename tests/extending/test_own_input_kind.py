@@ -106,7 +106,7 @@ class Mean(Task):
     input_kind = "signal"
     result_type = MeanResult
     proof_class = "none:None"
-    endings = (".json",)
+    suffixes = (".json",)
     has_classes = False
 
     def __init__(self, classes: Sequence[Any] = ()) -> None:

@@ -126,8 +126,8 @@ class Output:
                 contents[DRAWN_IMAGE] = png(drawn)
             else:
                 self._draw_frame(item.source, drawn)
-        for ending, content in contents.items():
-            path = self.folder / f"{item.name}{ending}"
+        for suffix, content in contents.items():
+            path = self.folder / f"{item.name}{suffix}"
             write_whole(path, content, make_folders=True)
             self.written.append(str(path))
 
@@ -140,16 +140,16 @@ class Output:
         self._video.add(np.ascontiguousarray(drawn))
 
 
-def check_folder(folder: Path, sources: Sequence[Source], endings: Sequence[str], tables: Sequence[str]) -> None:
+def check_folder(folder: Path, sources: Sequence[Source], suffixes: Sequence[str], tables: Sequence[str]) -> None:
     """Raises InputError where a file of the output would overwrite an input, or another file of the output.
 
-    `endings`: of what each input may get; `tables`: names of files.
+    `suffixes`: of what each input may get; `tables`: names of files.
     """
     inputs = {Path(source.label).resolve() for source in sources if not source.live}
-    of_frames = tuple(ending for ending in endings if ending != DRAWN_IMAGE)
+    of_frames = tuple(suffix for suffix in suffixes if suffix != DRAWN_IMAGE)
     recordings = [source for source in sources if source.recording is not None]
-    names = [f"{source.name}{ending}" for source in sources if source.recording is None for ending in endings]
-    names += [f"{source.name}{DRAWN}{SUFFIX}" for source in recordings if DRAWN_IMAGE in endings]
+    names = [f"{source.name}{suffix}" for source in sources if source.recording is None for suffix in suffixes]
+    names += [f"{source.name}{DRAWN}{SUFFIX}" for source in recordings if DRAWN_IMAGE in suffixes]
     for name in (*names, *tables):
         if (folder / name).resolve() in inputs:
             raise InputError(f"--out {folder}: {name} would overwrite an input; give another folder")
@@ -179,6 +179,6 @@ def _folders_of(name: str) -> Iterator[str]:
     return accumulate(name.split("/")[:-1], "{}/{}".format)
 
 
-def _is_frame(name: str, endings: Sequence[str]) -> bool:
+def _is_frame(name: str, suffixes: Sequence[str]) -> bool:
     """Whether a frame's file may have this name."""
-    return any(name.endswith(ending) and name.removesuffix(ending).isdecimal() for ending in endings)
+    return any(name.endswith(suffix) and name.removesuffix(suffix).isdecimal() for suffix in suffixes)

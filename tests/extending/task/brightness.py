@@ -32,7 +32,7 @@ class Brightness(Task):
     truth: ClassVar[tuple[str, ...]] = ("brightness",)
     result_type: ClassVar[type[Result]] = BrightnessResult
     proof_class: ClassVar[str] = "brightness_proof:BrightnessProof"
-    endings: ClassVar[tuple[str, ...]] = (".json",)
+    suffixes: ClassVar[tuple[str, ...]] = (".json",)
     has_classes: ClassVar[bool] = False
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "graph": {"brightness": 0.01},

@@ -28,7 +28,7 @@ def test_every_folder_is_a_task_with_all_that_the_rest_asks_for() -> None:
     for name, kind in known_tasks().items():
         task = build_task({"type": name, "classes": [{"name": "a", "category_id": 1}] if kind.has_classes else []})
         assert proof_of(task).task is task
-        assert kind.endings
+        assert kind.suffixes
         assert proof_of(task).model_output
         assert "final" in proof_of(task).contracts
 

@@ -31,7 +31,7 @@ class Detection(Task):
         "scores": OutputRole.SCORES,
         "labels": OutputRole.LABELS,
     }
-    endings: ClassVar[tuple[str, ...]] = (".json",)
+    suffixes: ClassVar[tuple[str, ...]] = (".json",)
     takes_image_sizes: ClassVar[bool] = True
 
     def amount(self, result: DetectionResult) -> int:

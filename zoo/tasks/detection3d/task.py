@@ -36,7 +36,7 @@ class Detection3D(Detection):
     result_type: ClassVar[type[DetectionResult]] = Detection3DResult
     proof_class: ClassVar[str] = "zoo.tasks.detection3d.proof:Detection3DProof"
     output_roles: ClassVar[Roles] = {**Detection.output_roles, "boxes": OutputRole.BOXES_3D}
-    endings: ClassVar[tuple[str, ...]] = (".json", ".txt")
+    suffixes: ClassVar[tuple[str, ...]] = (".json", ".txt")
     takes_image_sizes: ClassVar[bool] = False
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "graph": METRES,

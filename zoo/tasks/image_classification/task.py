@@ -29,7 +29,7 @@ class ImageClassification(Task):
     result_type: ClassVar[type[Result]] = ClassificationResult
     proof_class: ClassVar[str] = "zoo.tasks.image_classification.proof:ClassificationProof"
     output_roles: ClassVar[Roles] = {"scores": OutputRole.SCORES}
-    endings: ClassVar[tuple[str, ...]] = (".json",)
+    suffixes: ClassVar[tuple[str, ...]] = (".json",)
     truth: ClassVar[tuple[str, ...]] = ("label",)
 
     def amount(self, result: ClassificationResult) -> int:

@@ -44,7 +44,7 @@ class InstanceSegmentation(Detection):
         "masks": OutputRole.MASKS,
         "image_masks": OutputRole.IMAGE_MASKS,
     }
-    endings: ClassVar[tuple[str, ...]] = (".json", ".npz")
+    suffixes: ClassVar[tuple[str, ...]] = (".json", ".npz")
     OPTIONS: ClassVar[Mapping[str, type]] = {"image_masks": bool, "sampled_masks": bool}
 
     def __init__(

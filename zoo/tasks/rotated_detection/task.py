@@ -32,7 +32,7 @@ class RotatedDetection(Detection):
     result_type: ClassVar[type[DetectionResult]] = RotatedDetectionResult
     proof_class: ClassVar[str] = "zoo.tasks.rotated_detection.proof:RotatedDetectionProof"
     output_roles: ClassVar[Roles] = {**Detection.output_roles, "boxes": OutputRole.ROTATED_BOXES}
-    endings: ClassVar[tuple[str, ...]] = (".json", ".txt")
+    suffixes: ClassVar[tuple[str, ...]] = (".json", ".txt")
     takes_image_sizes: ClassVar[bool] = False
     OPTIONS: ClassVar[Mapping[str, type | tuple[str, ...]]] = {"angle": CONVENTIONS}
 

@@ -40,7 +40,7 @@ class SemanticSegmentation(Task):
     result_type: ClassVar[type[Result]] = SegmentationResult
     proof_class: ClassVar[str] = "zoo.tasks.semantic_segmentation.proof:SegmentationProof"
     output_roles: ClassVar[Roles] = {"label_map": OutputRole.LABEL_MAP}
-    endings: ClassVar[tuple[str, ...]] = (".png",)
+    suffixes: ClassVar[tuple[str, ...]] = (".png",)
     OPTIONS: ClassVar[Mapping[str, type | tuple[str, ...]]] = {"resize": (LABELS, LOGITS), "align_corners": bool}
 
     def __init__(

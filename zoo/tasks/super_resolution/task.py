@@ -29,7 +29,7 @@ class SuperResolution(Task):
     truth: ClassVar[tuple[str, ...]] = ("target",)
     result_type: ClassVar[type[Result]] = SuperResolutionResult
     proof_class: ClassVar[str] = "zoo.tasks.super_resolution.proof:SuperResolutionProof"
-    endings: ClassVar[tuple[str, ...]] = (".png",)
+    suffixes: ClassVar[tuple[str, ...]] = (".png",)
     has_classes: ClassVar[bool] = False
 
     def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]] = ()) -> None:

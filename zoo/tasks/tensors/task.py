@@ -27,7 +27,7 @@ class Tensors(Task):
     truth: ClassVar[tuple[str, ...]] = ()
     result_type: ClassVar[type[Result]] = TensorsResult
     proof_class: ClassVar[str] = "zoo.tasks.tensors.proof:TensorsProof"
-    endings: ClassVar[tuple[str, ...]] = (".npz",)
+    suffixes: ClassVar[tuple[str, ...]] = (".npz",)
     has_classes: ClassVar[bool] = False
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "graph": {"changed": 1e-4},  # the part of the values of a whole-number output that may be others
