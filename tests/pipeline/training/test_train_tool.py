@@ -138,7 +138,7 @@ class TestReproduce:
         monkeypatch.setattr("pipeline.training.train", published_anew)
         code, _, err = train(config, "--reproduce", "--work-dir", tmp_path / "work")
         assert code == 2
-        assert "tiny.safetensors: other weights were published during this training; reproduce them anew" in err
+        assert "tiny.safetensors: other weights were published during this training; reproduce them again" in err
         assert TrainingRecord.read(card).reproduced == ()
 
     def refused(self, train: Train, config: Path, trained: Path, message: str) -> None:
