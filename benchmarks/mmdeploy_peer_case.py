@@ -17,9 +17,9 @@ from tests.small_mmdet import SIDES, SLOTS, byte_images, own_results, resized, s
 from tests.translated_segmentors import in_use
 from tests.zoo.codebases.small_configs import MEAN, STD, config_content
 from zoo.build import build_section
-from zoo.calibration import learn_statistics
 from zoo.checkpoint import load_state, state_for
 from zoo.codebases import CodebaseConfig, codebase_of
+from zoo.random_weights import learn_statistics
 from zoo.tasks import build_task
 
 CLASS_STD = 2.0  # of the logits of each class, whose mean is 0, so that labels differ

@@ -35,10 +35,10 @@ from tests.small_mmseg_segmentors import OF_MMDET, OF_ONE, SLIDE, UNTRANSLATED, 
 from tests.translated_segmentors import OF_ONE_SIZE, TRANSLATED, in_use
 from tests.zoo.codebases.small_configs import BACKBONE, HEAD, NORM
 from zoo.build import build_section
-from zoo.calibration import learn_statistics
 from zoo.contract.module_outputs import module_outputs
 from zoo.errors import ZooportError
 from zoo.families import contract_module
+from zoo.random_weights import learn_statistics
 from zoo.target import AxisRange, Target
 from zoo.tasks import build_task
 

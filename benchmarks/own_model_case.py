@@ -22,7 +22,7 @@ their quotients, and it takes the one that is left for a constant."""
 
 @dataclass(frozen=True)
 class OwnModel:
-    """`model`: in eval mode, its batch norms with the statistics of images (zoo.calibration.learn_statistics).
+    """`model`: in eval mode, its batch norms with the statistics of images (zoo.random_weights.learn_statistics).
 
     `images`: float32 [3, 3, H, W], RGB, 0..1, of different content. `second`: float32 [1, 3, h, w], another size; None
     for a model that takes one size alone. `forward`: keyword arguments of the model's forward. `plain_level`: of

@@ -8,7 +8,7 @@ from own_model_case import OwnModel
 from torch import Tensor, nn
 from torchvision_models import sample_images
 
-from zoo.calibration import learn_statistics, spread_logits
+from zoo.random_weights import learn_statistics, spread_logits
 from zoo.registry import MODELS
 from zoo.tasks import build_task
 

@@ -37,7 +37,7 @@ CODE = (
     *("rewriters/export_onnx.py", "rewriters/exporters.py", "rewriters/family_rewriters.py", "rewriters/checks"),
     *("rewriters/graph_passes", "rewriters/onnx_graph", "rewriters/ops", "rewriters/patching", "rewriters/symbolic"),
     *("rewriters/torch_functions", "pipeline/parity", "zoo/comparison", "zoo/contract", "zoo/families"),
-    *("zoo/calibration.py", "backends/onnxruntime", "backends/openvino", "benchmarks/matrix.py"),
+    *("zoo/random_weights.py", "backends/onnxruntime", "backends/openvino", "benchmarks/matrix.py"),
     *("benchmarks/own_model_case.py", "benchmarks/own_model_cell.py", "benchmarks/sessions.py", "pipeline/preflight"),
     "benchmarks/tensorrt_models.py",
 )

@@ -36,7 +36,7 @@ BATCHES = (1, 3)
 FORMS = ("static", "dynamic")
 LEVELS = ("decoded", "final")
 SOURCES = ("configs", "zoo", "rewriters", "pipeline", "benchmarks/matrix.py")
-RESIDUAL = 0.25  # weight of the last batch norm of a residual branch, see zoo.calibration
+RESIDUAL = 0.25  # weight of the last batch norm of a residual branch, see zoo.random_weights
 PASSES = 5
 
 

@@ -8,7 +8,7 @@ import torch
 from measured import ROOT, sources
 from torch import Tensor
 
-from zoo.calibration import calibrate
+from zoo.random_weights import spread_detector
 from zoo.registry import MODELS
 from zoo.tasks import Task, build_task
 
@@ -30,7 +30,7 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 SOURCES = (
     "zoo/models/detection",
-    "zoo/calibration.py",
+    "zoo/random_weights.py",
     "zoo/contract",
     "zoo/tasks/detection/proof/contracts.py",
     "zoo/tasks/instance_segmentation/proof/contracts.py",
@@ -77,7 +77,7 @@ def calibrated(architecture: str, size: tuple[int, int]) -> Any:
         with torch.no_grad():
             model(list(sample_images(1, size)))  # R-CNNs take the scales of their levels from the first image
         return model
-    calibrate(model, list(sample_images(4, size)))
+    spread_detector(model, list(sample_images(4, size)))
     kept.parent.mkdir(parents=True, exist_ok=True)
     torch.save(model.state_dict(), beside := kept.with_suffix(f".{os.getpid()}"))
     beside.replace(kept)

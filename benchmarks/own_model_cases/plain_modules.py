@@ -9,7 +9,7 @@ from own_model_case import OwnModel
 from torch import Tensor, nn
 from torchvision_models import sample_images
 
-from zoo.calibration import learn_statistics
+from zoo.random_weights import learn_statistics
 from zoo.tasks import build_task
 
 MADE_OF = ("zoo/tasks/tensors",)

@@ -7,7 +7,7 @@ import torch
 from own_model_case import OwnModel
 from torchvision_models import sample_images
 
-from zoo.calibration import calibrate, learn_statistics, spread_logits
+from zoo.random_weights import learn_statistics, spread_detector, spread_logits
 from zoo.registry import MODELS
 from zoo.tasks import build_task
 
@@ -26,7 +26,7 @@ def _detector(architecture: str, **options: Any) -> Callable[[], OwnModel]:
         torch.manual_seed(0)
         section = {"type": "TorchvisionDetector", "architecture": architecture, "num_classes": len(CLASSES)}
         model, images = MODELS.build({**section, **options}), sample_images(3, SIZE)
-        calibrate(model, list(images))
+        spread_detector(model, list(images))
         task = build_task({"type": "Detection", "classes": CLASSES})
         return OwnModel(model, task, images, None, plain_level="raw")
 

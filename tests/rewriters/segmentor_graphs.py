@@ -18,8 +18,8 @@ from rewriters.export_onnx import tensor_spec
 from tests.openvino_kernels import skip_where_capped
 from tests.rewriters.small_models import export, fixed_target
 from tests.rewriters.small_segmentors import sample_images
-from zoo.calibration import learn_statistics
 from zoo.families import contract_module
+from zoo.random_weights import learn_statistics
 from zoo.target import AxisRange, Target
 from zoo.tasks import build_task
 from zoo.tensor_spec import TensorSpec

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from backends.voxeliser import voxelised
 from rewriters import ExportRecord, export_onnx
 from zoo import Target
-from zoo.calibration import learn_statistics
 from zoo.families import family_of
 from zoo.models.pillars import CenterPoint, PointPillars
 from zoo.models.pillars.on_host import pillars_on_host
 from zoo.pillars import AXIS, LEVEL
+from zoo.random_weights import learn_statistics
 from zoo.target import AxisRange
 from zoo.tasks.contract import Contract
 from zoo.tensor_spec import TensorSpec

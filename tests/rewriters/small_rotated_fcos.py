@@ -5,9 +5,9 @@ from typing import Any
 import torch
 
 from tests.rewriters.small_yolov5 import scenes
-from zoo.calibration import learn_statistics, spread_outputs
 from zoo.families import contract_module
 from zoo.models.detection.rotated_fcos import RotatedFCOS
+from zoo.random_weights import learn_statistics, spread_outputs
 from zoo.tasks import build_task
 from zoo.tasks.contract import Contract
 

@@ -34,7 +34,7 @@ from tests.small_mmdet.two_stage import (
     mask_rcnn_swin,
 )
 from tests.small_mmdet.whole_masks import decoupled_solo, mask2former, maskformer, solo, solov2
-from zoo.calibration import learn_statistics
+from zoo.random_weights import learn_statistics
 
 SECTIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
     one.__name__: one

@@ -15,8 +15,8 @@ from backends import load
 from tests.rewriters.small_segmentors import calibrated
 from tests.tools.tiny import Run
 from zoo import build_model
-from zoo.calibration import calibrate
 from zoo.config import load_config
+from zoo.random_weights import spread_detector
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ def segmentor(config: Path, images: list[torch.Tensor]) -> nn.Module:
 
 def detector(config: Path, images: list[torch.Tensor]) -> nn.Module:
     model = build_model(config, weights=False)
-    calibrate(model, images)
+    spread_detector(model, images)
     return model
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.init_and_deploy import copy_images, deploy
-from zoo.calibration import learn_statistics, spread_logits
+from zoo.random_weights import learn_statistics, spread_logits
 from zooport.verbs import run_verb
 
 pytestmark = [pytest.mark.libraries, pytest.mark.slow]

@@ -81,7 +81,7 @@ class Family:
     float32_parts: ClassVar[tuple[str, ...]] = ()
     """Modules whose outputs stay float32 while it learns in lower precision: what boxes are computed from."""
     spread: ClassVar[Mapping[str, tuple[float, float]]] = {}
-    """Layers that decide, by the beginning of their name, and the mean and deviation that zoo.calibration gives them.
+    """Layers that decide, by the beginning of their name; zoo.random_weights gives them this mean and deviation.
 
     In the order in which they depend on one another.
     """

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from zoo import build_model
-from zoo.calibration import calibrate
 from zoo.config import load_config
+from zoo.random_weights import spread_detector
 
 ROOT = Path(__file__).parents[3]
 CONFIG = ROOT / "configs" / "detection" / "faster-rcnn_r50-fpn_coco.py"
@@ -30,7 +30,7 @@ def test_the_memory_is_bounded(tmp_path: Path) -> None:
         cv2.imwrite(str(path), image)
     model = build_model(CONFIG, weights=False)
     assert sum(parameter.numel() for parameter in model.parameters()) > PARAMETERS
-    calibrate(model, [torch.from_numpy(image[..., ::-1].copy()).permute(2, 0, 1) / 255 for image in images])
+    spread_detector(model, [torch.from_numpy(image[..., ::-1].copy()).permute(2, 0, 1) / 255 for image in images])
     torch.save(model.state_dict(), tmp_path / "made.pth")
     del model
     data = tmp_path / "found.json"

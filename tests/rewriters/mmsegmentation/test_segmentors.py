@@ -13,11 +13,11 @@ from tests.small_mmseg_segmentors import MODELS, OF_MMDET, SLIDE, UNTRANSLATED, 
 from tests.translated_segmentors import OF_ONE_SIZE, TRANSLATED, in_use, mmseg_section, translated
 from tests.zoo.codebases.small_configs import BACKBONE, HEAD, MODEL, config_content
 from zoo.build import build_section
-from zoo.calibration import learn_statistics
 from zoo.checkpoint import load_state, state_for
 from zoo.codebases import CodebaseConfig, codebase_of
 from zoo.families import contract_module, family_of
 from zoo.models.mmseg import MmsegSegmentor
+from zoo.random_weights import learn_statistics
 from zoo.target import AxisRange, Target
 from zoo.tasks import build_task
 

@@ -13,8 +13,8 @@ from pipeline.parity.levels import compare_outputs
 from tests.rewriters.small_dense_models import dense_contract
 from tests.rewriters.small_models import CLASSES, detection_specs, export, fixed_target, run
 from tests.small_tasks import small_task
-from zoo.calibration import calibrate
 from zoo.families import family_of
+from zoo.random_weights import spread_detector
 from zoo.registry import MODELS
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def full_detector(architecture: str) -> Any:
     torch.manual_seed(0)
     section = {"type": "TorchvisionDetector", "architecture": architecture, "num_classes": CLASSES}
     model: Any = MODELS.build({**section, **ARCHITECTURES[architecture]})
-    calibrate(model, list(sample_images(4, 3)))
+    spread_detector(model, list(sample_images(4, 3)))
     return model
 
 

@@ -6,19 +6,19 @@ from torch import nn
 from torchvision.models.detection import FasterRCNN
 from torchvision.models.detection.backbone_utils import resnet_fpn_backbone
 
-from zoo.calibration import calibrate, learn_statistics, spread_logits, spread_outputs
 from zoo.errors import InputError
+from zoo.random_weights import learn_statistics, spread_detector, spread_logits, spread_outputs
 
 
 @pytest.mark.slow
-def test_a_calibrated_detector_finds_things_and_is_calm() -> None:
+def test_a_spread_detector_finds_things_and_is_calm() -> None:
     torch.manual_seed(0)
     backbone = resnet_fpn_backbone(
         backbone_name="resnet18", weights=None, norm_layer=nn.BatchNorm2d, trainable_layers=5
     )
     model = FasterRCNN(backbone, 11, min_size=64, max_size=96, box_score_thresh=0.2)
     sample_images = list(torch.rand(2, 3, 64, 96))
-    calibrate(model, sample_images)
+    spread_detector(model, sample_images)
     assert not model.training
     with torch.no_grad():
         found = model(sample_images)
@@ -31,7 +31,7 @@ def test_a_calibrated_detector_finds_things_and_is_calm() -> None:
 
 def test_another_kind_of_model_is_refused() -> None:
     with pytest.raises(InputError, match="model Linear: expected one of torchvision's detectors"):
-        calibrate(nn.Linear(2, 2), [torch.rand(3, 8, 8)])
+        spread_detector(nn.Linear(2, 2), [torch.rand(3, 8, 8)])
 
 
 def test_batch_norms_learn_the_statistics_of_what_they_see_and_nothing_is_dropped() -> None:

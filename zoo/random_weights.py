@@ -1,4 +1,6 @@
-"""Random weights with which torchvision's detectors find things: for proofs and measurements without a checkpoint.
+"""Random weights that detect something, for tests and benchmarks without a checkpoint.
+
+Nothing in production imports this.
 
 Fresh weights give features that vanish or explode and scores that are all alike, so that a comparison of two graphs
 compares nothing. Here batch norms learn the statistics of some images, and the layers that decide are scaled until
@@ -24,14 +26,14 @@ PASSES = 10  # over the images, for the running statistics
 LOGIT_STD = 2.0
 
 
-def calibrate(model: Any, images: Sequence[Tensor]) -> None:
-    """Changes the weights of one of torchvision's detectors in place, on images float32 [3, H, W], RGB, 0..1.
+def spread_detector(model: Any, images: Sequence[Tensor]) -> None:
+    """Spreads what one of torchvision's detectors gives, by its weights, in place; images float32 [3, H, W], RGB, 0..1.
 
     The model is in eval mode afterwards. Raises InputError for another kind of model.
     """
     spread = family_of(model).spread
     if not spread:
-        raise InputError(f"model {type(model).__name__}: expected one of torchvision's detectors to calibrate")
+        raise InputError(f"model {type(model).__name__}: expected one of torchvision's detectors")
     with torch.no_grad():
         for block in model.modules():
             if isinstance(block, BasicBlock | Bottleneck):
