@@ -31,11 +31,11 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class CocoImage:
-    """The truth of an image, and what was found in it."""
+    """An image: its truth, and the model's result."""
 
     image_id: int
     truth: Columns
-    found: Columns
+    result: Columns
 
 
 class CocoAP(Metric):
@@ -58,12 +58,16 @@ class CocoAP(Metric):
     stats: ClassVar[tuple[str, ...]]
     """Names for the first of COCOeval's stats; the main one first."""
 
-    @abstractmethod
     def truth_shapes(self, item: Mapping[str, Any]) -> Columns:
-        """The shapes of an item's objects, and "area": that of the item, else of the shapes."""
+        """The shapes of an item's objects, and "area": that of the item, else of the shapes.
+
+        Raises InputError as `result_shapes`.
+        """
+        columns = self.result_shapes(item, item)
+        return columns | ({"area": np.asarray(item["areas"]).tolist()} if "areas" in item else {})
 
     @abstractmethod
-    def found_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:
+    def result_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:
         """The shapes that a result has, and their "area" as COCO.loadRes computes it."""
 
     def entry(self, item: Mapping[str, Any], result: Any) -> CocoImage:
@@ -74,13 +78,13 @@ class CocoAP(Metric):
         return CocoImage(
             int(self.field(item, "image_id")),
             {"category_id": labels, "iscrowd": crowds} | self.truth_shapes(item),
-            {"category_id": fields["labels"], "score": fields["scores"]} | self.found_shapes(item, result),
+            {"category_id": fields["labels"], "score": fields["scores"]} | self.result_shapes(item, result),
         )
 
     def figures(self, entries: Sequence[CocoImage]) -> dict[str, float]:
         """COCOeval's own stats."""
         figures = self._stats(entries, self.shape, self.stats)
-        if self.shape != BOX and all(BOX in image.truth and BOX in image.found for image in entries):
+        if self.shape != BOX and all(BOX in image.truth and BOX in image.result for image in entries):
             figures |= self._stats(entries, BOX, BOX_STATS)
         return figures
 
@@ -111,7 +115,7 @@ class CocoAP(Metric):
         """COCOeval of a shape, ready to run, on images numbered by their ids' order: one that is there twice is two."""
         ordered = [entries[place] for place in _by_image_id(entries)]
         truth = _annotations([image.truth for image in ordered])
-        results = _annotations([image.found for image in ordered])
+        results = _annotations([image.result for image in ordered])
         labels = sorted({record["category_id"] for record in (*truth, *results)})
         return COCOeval(_coco(len(ordered), labels, truth), _coco(len(ordered), labels, results), shape)
 

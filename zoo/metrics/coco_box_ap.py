@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-
 from zoo.metrics.coco_ap import CocoAP, Columns, xywh
 from zoo.registry import METRICS
 
@@ -25,12 +23,7 @@ class CocoBoxAP(CocoAP):
         *("box_AP_small", "box_AP_medium", "box_AP_large"),
     )
 
-    def truth_shapes(self, item: Mapping[str, Any]) -> Columns:
-        """The boxes."""
-        columns = self.found_shapes(item, item)
-        return columns | ({"area": np.asarray(item["areas"]).tolist()} if "areas" in item else {})
-
-    def found_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:  # noqa: ARG002 - other shapes need it
+    def result_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:  # noqa: ARG002 - other shapes need it
         """The boxes."""
         boxes = xywh(self.field(result, "boxes"))
         return {"bbox": list(boxes), "area": [width * height for _, _, width, height in boxes]}

@@ -54,7 +54,7 @@ class CocoKeypointAP(CocoAP):
             "area": np.asarray(self.field(item, "areas")).tolist(),
         }
 
-    def found_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:  # noqa: ARG002 - other shapes need it
+    def result_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:  # noqa: ARG002 - other shapes need it
         """The keypoints; the area is that of the box around them. Raises InputError for another number of points."""
         points = self._points(result)
         finite = np.isfinite(points)

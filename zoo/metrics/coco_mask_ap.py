@@ -31,12 +31,7 @@ class CocoMaskAP(CocoAP):
         *("mask_AP_small", "mask_AP_medium", "mask_AP_large"),
     )
 
-    def truth_shapes(self, item: Mapping[str, Any]) -> Columns:
-        """The masks. Raises InputError as `found_shapes`."""
-        columns = self.found_shapes(item, item)
-        return columns | ({"area": np.asarray(item["areas"]).tolist()} if "areas" in item else {})
-
-    def found_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:
+    def result_shapes(self, item: Mapping[str, Any], result: Any) -> Columns:
         """The masks. Raises InputError where one is not of the image's size, or its run lengths do not fill it."""
         size = list(self.field(item, "image").shape[:2])
         pasted = hasattr(result, "image_masks")  # a model's, of its boxes; a data set's are of the image already

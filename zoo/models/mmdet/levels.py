@@ -10,6 +10,7 @@ from zoo.errors import InputError
 from zoo.models.mmdet.head_rules import ROI_HEADS, RULES, deciding_head, rule_of
 from zoo.tasks import Task
 from zoo.tasks.contract import Contract
+from zoo.tasks.detection.proof.contracts import decoded_outputs
 from zoo.tensor_spec import TensorSpec
 
 
@@ -64,10 +65,7 @@ class MmdetDecoded(MmdetRaw):
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:
         if self.rule.boxes_by_class:
             return super().outputs(task, level)
-        return (
-            TensorSpec("boxes", "float32", ("N", "M", 4)),
-            TensorSpec("scores", "float32", ("N", "M", len(task.classes))),
-        )
+        return decoded_outputs(task)
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
         ends = size_tensor(*images.shape[-2:]) if image_sizes is None else image_sizes

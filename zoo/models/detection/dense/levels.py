@@ -10,6 +10,7 @@ from zoo.contract.module_outputs import module_outputs
 from zoo.contract.valid_regions import valid_regions
 from zoo.tasks import Task
 from zoo.tasks.contract import Contract
+from zoo.tasks.detection.proof.contracts import decoded_outputs
 from zoo.tensor_spec import TensorSpec
 
 
@@ -42,10 +43,7 @@ class DenseDecoded(DenseRaw):
     """
 
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:  # noqa: ARG002 - this class has one level
-        return (
-            TensorSpec("boxes", "float32", ("N", "M", 4)),
-            TensorSpec("scores", "float32", ("N", "M", len(task.classes))),
-        )
+        return decoded_outputs(task)
 
     def forward(self, images: Tensor, image_sizes: Tensor | None = None) -> tuple[Tensor, ...]:
         head, anchors, sizes = self.raw(images, image_sizes)

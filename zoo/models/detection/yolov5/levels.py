@@ -10,7 +10,7 @@ from zoo.errors import InputError
 from zoo.models.detection.yolov5.yolov5 import YOLOv5
 from zoo.tasks import Task
 from zoo.tasks.contract import Contract
-from zoo.tasks.detection.proof.contracts import DetectionFinal
+from zoo.tasks.detection.proof.contracts import DetectionFinal, decoded_outputs
 from zoo.tensor_spec import TensorSpec
 
 
@@ -34,10 +34,7 @@ class YOLOv5Decoded(YOLOv5Raw):
     """-> boxes float32 [N, M, 4] in pixels of the tensor given, scores float32 [N, M, C]; before thresholds and NMS."""
 
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:  # noqa: ARG002 - this class has one level
-        return (
-            TensorSpec("boxes", "float32", ("N", "M", 4)),
-            TensorSpec("scores", "float32", ("N", "M", len(task.classes))),
-        )
+        return decoded_outputs(task)
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         return cast("YOLOv5", self.model).head.decode(self.maps(images))

@@ -9,7 +9,7 @@ from zoo.errors import InputError
 from zoo.models.transformers.query_detectors.transformers_detector import TransformersDetector, pixels
 from zoo.tasks import Task
 from zoo.tasks.contract import Contract
-from zoo.tasks.detection.proof.contracts import DetectionFinal
+from zoo.tasks.detection.proof.contracts import DetectionFinal, decoded_outputs
 from zoo.tensor_spec import TensorSpec
 
 
@@ -34,10 +34,7 @@ class QueryDecoded(QueryRaw):
     """-> boxes float32 [N, Q, 4] in pixels of the tensor given, scores float32 [N, Q, C], before any is chosen."""
 
     def outputs(self, task: Task, level: str) -> tuple[TensorSpec, ...]:  # noqa: ARG002 - this class has one level
-        return (
-            TensorSpec("boxes", "float32", ("N", "Q", 4)),
-            TensorSpec("scores", "float32", ("N", "Q", len(task.classes))),
-        )
+        return decoded_outputs(task, "Q")
 
     def forward(self, images: Tensor) -> tuple[Tensor, ...]:
         queries = cast("TransformersDetector", self.model).rule.queries(*self.raw(images))

@@ -17,10 +17,20 @@ from zoo.contract.padding import batched
 from zoo.contract.valid_regions import valid_regions
 from zoo.errors import InputError
 from zoo.tasks.contract import Contract
+from zoo.tasks.task import Task
+from zoo.tensor_spec import TensorSpec
 
 EMPTY_LABEL = -1
-MOST = "detections_per_img"
+MAX_DETECTIONS_ATTRIBUTE = "detections_per_img"
 NEEDED = ("boxes", "scores", "labels")
+
+
+def decoded_outputs(task: Task, rows: str = "M") -> tuple[TensorSpec, ...]:
+    """Of level decoded: boxes [N, M, 4] and scores [N, M, C] of all M priors, or of whatever `rows` counts."""
+    return (
+        TensorSpec("boxes", "float32", ("N", rows, 4)),
+        TensorSpec("scores", "float32", ("N", rows, len(task.classes))),
+    )
 
 
 class DetectionFinal(Contract):
@@ -68,11 +78,12 @@ class AnyDetectionFinal(DetectionFinal):
 
     def most(self, model: Any) -> int:
         """The model's own `detections_per_img`. Raises InputError without one."""
-        most = getattr(model, MOST, None)
+        most = getattr(model, MAX_DETECTIONS_ATTRIBUTE, None)
         if not isinstance(most, int) or most < 1:
             raise InputError(
-                f"model {type(model).__name__}: {MOST} is {most!r}; give a detector of no family this attribute, the "
-                "number of detections that it gives for an image at most, or register a family for it"
+                f"model {type(model).__name__}: {MAX_DETECTIONS_ATTRIBUTE} is {most!r}; give a detector of no family "
+                "this attribute, the number of detections that it gives for an image at most, or register a family for "
+                "it"
             )
         return most
 
@@ -107,6 +118,7 @@ class AnyDetectionFinal(DetectionFinal):
         count = entry["boxes"].shape[0]
         if count > self.num_slots:
             raise InputError(
-                f"model {type(self.model).__name__}: gives {count} detections for an image, and its {MOST} is "
-                f"{self.num_slots}; keep the best so many, or raise {MOST}"
+                f"model {type(self.model).__name__}: gives {count} detections for an image, and its "
+                f"{MAX_DETECTIONS_ATTRIBUTE} is {self.num_slots}; keep the best so many, or raise "
+                f"{MAX_DETECTIONS_ATTRIBUTE}"
             )
