@@ -19,6 +19,8 @@ from zoo.tasks.task import Task
 Array = NDArray[Any]
 Arrays = Mapping[str, Array]
 Gates = Mapping[str, float]
+FULL_AGREEMENT = 100.0
+"""What TaskProof.agreement gives for two models that find the same."""
 
 
 @dataclass(frozen=True)
@@ -175,4 +177,7 @@ class TaskProof(ABC):
 
     @abstractmethod
     def agreement(self, expected: Sequence[Any], candidates: Sequence[Any]) -> float:
-        """How far two models find the same, 0..100, of all images together; both in one order. Without any truth."""
+        """How far two models find the same, 0 to FULL_AGREEMENT: of all images together, both in one order.
+
+        Needs no ground truth.
+        """

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from zoo.tasks.detection.proof.matching import pair_detections
 from zoo.tasks.detection.result import DetectionResult
-
-POINTS = 100.0
+from zoo.tasks.proof import FULL_AGREEMENT
 
 SharedDetails = Callable[[DetectionResult, DetectionResult, int, int], float]
 
@@ -24,7 +23,7 @@ def agreement(
     """
     parts = [_same_and_all(one, other, shared_details) for one, other in zip(expected, candidates, strict=True)]
     same, whole = (sum(column) for column in zip(*parts, strict=True))
-    return POINTS * same / whole if whole else POINTS
+    return FULL_AGREEMENT * same / whole if whole else FULL_AGREEMENT
 
 
 def mask_iou(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:

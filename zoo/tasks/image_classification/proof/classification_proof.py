@@ -15,13 +15,12 @@ from zoo.tasks.image_classification.proof.compared_scores import compare_scores
 from zoo.tasks.image_classification.proof.contracts import ClassificationDecoded, ClassificationFinal
 from zoo.tasks.image_classification.result import TOP, ClassificationResult
 from zoo.tasks.image_classification.task import readable
-from zoo.tasks.proof import Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
+from zoo.tasks.proof import FULL_AGREEMENT, Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Point, Scatter
 
 SCORES = "scores"
 LOGITS_DIMS = 2
-POINTS = 100.0
 
 
 class ClassificationProof(TaskProof):
@@ -116,4 +115,4 @@ class ClassificationProof(TaskProof):
         shared = [
             float(np.minimum(one.by_id(), other.by_id()).sum()) for one, other in zip(expected, candidates, strict=True)
         ]
-        return POINTS * float(np.mean(shared))
+        return FULL_AGREEMENT * float(np.mean(shared))

@@ -13,7 +13,7 @@ from zoo.comparison import Findings, shape_problem
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.input_kinds.image.reference_input import ReferenceInput
 from zoo.tasks.highlight import faded, highlight
-from zoo.tasks.proof import Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
+from zoo.tasks.proof import FULL_AGREEMENT, Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Point, Scatter
 from zoo.tasks.semantic_segmentation.proof.contracts import SegmentationDecoded, SegmentationFinal, SegmentationRaw
@@ -25,7 +25,6 @@ from zoo.tasks.semantic_segmentation.result import SegmentationResult
 from zoo.tasks.semantic_segmentation.task import LOGITS
 
 LABEL_MAP = "label_map"
-POINTS = 100.0
 LOGITS_DIMS = 4
 # Of an image's pixels, by how much the rounding changes the difference of two logits. Not the largest: beside the edge
 # of an object single pixels change a hundred times as much as the others.
@@ -181,7 +180,7 @@ class SegmentationProof(TaskProof):
             int(((one == label) & (other == label)).sum()) / int(((one == label) | (other == label)).sum())
             for label in np.union1d(one, other)
         ]
-        return POINTS * float(np.mean(ious))
+        return FULL_AGREEMENT * float(np.mean(ious))
 
 
 def explained_margin(own: NDArray[Any], rounded: NDArray[Any]) -> float:

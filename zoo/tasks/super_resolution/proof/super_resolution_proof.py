@@ -13,7 +13,7 @@ from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.input_kinds.image.reference_input import ReferenceInput
 from zoo.tasks.highlight import faded
-from zoo.tasks.proof import Array, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
+from zoo.tasks.proof import FULL_AGREEMENT, Array, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Histogram
 from zoo.tasks.super_resolution.proof.contracts import SuperResolutionFinal
@@ -21,7 +21,6 @@ from zoo.tasks.super_resolution.proof.restored_images import compare_restored
 from zoo.tasks.super_resolution.result import SuperResolutionResult
 
 WHITE = 255
-POINTS = 100.0
 SAME_LEVELS = 2  # grey levels: values that are no further apart are the same to the eye
 IMAGE_DIMS = 4
 
@@ -94,4 +93,4 @@ class SuperResolutionProof(TaskProof):
             error = np.abs(one.image.astype(np.int16) - other.image.astype(np.int16))
             same += int((error <= SAME_LEVELS).sum())
             total += error.size
-        return POINTS * same / total if total else POINTS
+        return FULL_AGREEMENT * same / total if total else FULL_AGREEMENT

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from zoo.comparison import Findings
 from zoo.comparison.decision_rule import DecisionRule
 from zoo.errors import InputError
-from zoo.tasks.proof import Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
+from zoo.tasks.proof import FULL_AGREEMENT, Array, Arrays, Compared, Difference, EagerResult, Gates, Rounding, TaskProof
 from zoo.tasks.result import Result
 from zoo.tasks.scatter import Histogram
 from zoo.tasks.task import Task
@@ -22,8 +22,6 @@ from zoo.tasks.tensors.proof.named_outputs import named_outputs, tensors
 from zoo.tasks.tensors.proof.ranges import error_counts, relative_distance
 from zoo.tasks.tensors.result import TensorsResult
 from zoo.tasks.tensors.task import Tensors
-
-POINTS = 100.0
 
 
 class TensorsProof(TaskProof):
@@ -114,7 +112,7 @@ class TensorsProof(TaskProof):
             for ours, theirs in zip(expected, candidates, strict=True)
             for name in ours
         ]
-        return POINTS * float(np.mean(shared))
+        return FULL_AGREEMENT * float(np.mean(shared))
 
 
 def _batch(result: Any) -> Arrays:
