@@ -8,9 +8,9 @@ from backends.scale.refusal import Refusal
 from backends.scale.storage import USE
 from zoo.errors import BackendUnavailableError, InputError
 
-MOST = 4
+MAX_ATTEMPTS = 4
 """Attempts at a block, or at a start of an actor, that may end the actor: as many as Spark makes of a task."""
-CAUSE = f"its actor ended {MOST} times, in a crash or for lack of memory"
+CAUSE = f"its actor ended {MAX_ATTEMPTS} times, in a crash or for lack of memory"
 MEMORY = "give fewer --workers, which leaves more memory for each"
 
 Batch = Mapping[str, Any]
@@ -35,8 +35,8 @@ class Attempts:
 class BoundedWorker:
     """`worker(*arguments)` on its actor, for batches of one row, whose `name` is unique in the run.
 
-    Ray starts an actor that dies again, and repeats its batches, as often as it takes. What has ended its actor MOST
-    times is not tried again: the batch comes back as a refusal. `attempts`: the handle of Attempts.
+    Ray starts an actor that dies again, and repeats its batches, as often as it takes. What has ended its actor
+    MAX_ATTEMPTS times is not tried again: the batch comes back as a refusal. `attempts`: the handle of Attempts.
     """
 
     def __init__(self, attempts: Any, worker: type, arguments: Sequence[Any]) -> None:
@@ -63,7 +63,7 @@ class BoundedWorker:
         return done
 
     def _may_try(self, name: str) -> bool:
-        return bool(self._get(self._attempts.begin.remote(name)) < MOST)
+        return bool(self._get(self._attempts.begin.remote(name)) < MAX_ATTEMPTS)
 
     def _ended(self, name: str) -> None:
         self._get(self._attempts.end.remote(name))

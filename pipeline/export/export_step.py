@@ -115,8 +115,8 @@ def _plugin_export(job: Job, model: nn.Module, reference: ReferenceRun, path: Pa
     plugin = plugin_level(model, job.task, section.plugin)
     base = target.with_(level=plugin.base)
     contract = contract_module(model, job.task, plugin.base, job.forward, rule=job.preprocess)
-    given = [entry.given for entry in reference.graph]
-    references = graph_references(model, job.task, plugin.base, job.forward, given, rule=job.preprocess)
+    inputs = [entry.given for entry in reference.graph]
+    references = graph_references(model, job.task, plugin.base, job.forward, inputs, rule=job.preprocess)
     example = _example(job, reference)
     record = export_onnx(
         contract,

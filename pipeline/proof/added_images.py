@@ -17,13 +17,14 @@ from zoo.contract.coverage import Usage
 from zoo.families import family_of
 from zoo.input_kinds.proof import input_proof
 
-MOST = 3  # each costs a case of both comparisons
+MAX_ADDED_IMAGES = 3  # each costs a case of both comparisons
 
 
 def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tuple[Job, ReferenceRun]:
-    """The job and its reference with at most MOST more images, each of which uses a part that nothing before it used.
+    """The job and its reference with more images, each of which uses a part that nothing before it used.
 
-    ``model``: unpatched. Nothing is added where all is used, or where no composed image uses what is left.
+    At most MAX_ADDED_IMAGES are added; none where all is used, or where no composed image uses what is left. ``model``:
+    unpatched.
     """
     unused = {(one.what, one.part) for one in reference.exercised if one.sought and not one.count}
     kind, target = job.task.kind, job.target
@@ -39,7 +40,7 @@ def with_added_images(job: Job, model: nn.Module, reference: ReferenceRun) -> tu
             unused -= used
             images.append(image)
             cases.append(case)
-        if not unused or len(images) == MOST:
+        if not unused or len(images) == MAX_ADDED_IMAGES:
             break
     if not images:
         return job, reference

@@ -50,9 +50,9 @@ def efficient_nms_plugin(
     if opset < LEAST_OPSET:
         raise ExportError(f"efficient_nms_plugin: the graph has opset {opset}, expected {LEAST_OPSET} or above")
     b = GraphBuilder(PREFIX)
-    made = {tensor.name for tensor in model.graph.initializer}
-    made.update(name for node in model.graph.node for name in node.output)
-    raw = {name: f"{PREFIX}/decoded_{name}" for name in FINAL if name in made}  # free the names of the contract
+    names = {tensor.name for tensor in model.graph.initializer}
+    names.update(name for node in model.graph.node for name in node.output)
+    raw = {name: f"{PREFIX}/decoded_{name}" for name in FINAL if name in names}  # free the names of the contract
     _rename(model.graph, raw)
     scores = raw["scores"]
     if best_class_only:
@@ -83,10 +83,10 @@ def _check_decoded(outputs: Mapping[str, onnx.ValueInfoProto]) -> int:
     }
     boxes, scores = shapes.get("boxes", []), shapes.get("scores", [])
     if set(shapes) != {"boxes", "scores"} or boxes[2:] != [4] or len(scores) != 3 or type(scores[2]) is not int:  # noqa: PLR2004 - N, M, C
-        found_shapes = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        graph_shapes = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ExportError(
             "efficient_nms_plugin: expected the outputs boxes [N, M, 4] and scores [N, M, C] of level decoded, "
-            f"C fixed; the graph has {found_shapes}"
+            f"C fixed; the graph has {graph_shapes}"
         )
     classes: int = scores[2]
     return classes

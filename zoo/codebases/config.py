@@ -50,8 +50,9 @@ class CodebaseConfig:
     @property
     def pipeline(self) -> Sequence[Mapping[str, Any]]:
         """The transforms of the test. Raises InputError where there are none."""
-        found = [dataset.get("pipeline") for dataset in self._datasets()] + [self.content.get(key) for key in PIPELINES]
-        for pipeline in found:
+        pipelines = [dataset.get("pipeline") for dataset in self._datasets()]
+        pipelines += [self.content.get(key) for key in PIPELINES]
+        for pipeline in pipelines:
             if isinstance(pipeline, list | tuple) and pipeline:
                 return pipeline
         raise InputError(

@@ -10,7 +10,7 @@ from zooport.parser import Parser, check_counts
 from zooport.terminal import write_line
 from zooport.writable import check_writable
 
-MOST = 2**31 - 1  # int32, which config.pbtxt has for most numbers
+MAX_INT32 = 2**31 - 1  # config.pbtxt has int32 for most numbers
 EXAMPLES = """examples:
   zooport triton work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 --image street.jpg --out models
   zooport triton DEPLOYMENT --image street.jpg --out models --name cars --instances 4 --queue 128
@@ -52,7 +52,7 @@ def parser() -> Parser:
 
 def run(options: argparse.Namespace) -> Mapping[str, Any]:
     """Write it, and print where it is and how a server starts with it."""
-    check_counts(options, "instances", "batch", "queue", "timeout", most=MOST)
+    check_counts(options, "instances", "batch", "queue", "timeout", most=MAX_INT32)
     from backends.serving.triton_config import Serving
     from backends.serving.triton_repository import start_command, write_model
     from zoo.errors import InputError
@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> Mapping[str, Any]:
     from zoo.manifest_schema import MAX_THREADS
 
     check_counts(options, "threads", most=MAX_THREADS)
-    if not 0 <= options.delay <= MOST:
-        raise InputError(f"--delay {options.delay}: expected 0 to {MOST}")
+    if not 0 <= options.delay <= MAX_INT32:
+        raise InputError(f"--delay {options.delay}: expected 0 to {MAX_INT32}")
     manifest = Manifest.read(options.deployment)
     manifest.check_results(options.deployment)
     check_writable(options.out, f"--out {options.out}", "give another folder", make=True)

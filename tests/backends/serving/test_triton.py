@@ -24,7 +24,7 @@ from tests.backends.conftest import rewrite_manifest
 from tests.backends.serving.conftest import ADJUSTABLE, ALONE, BATCH, OUTPUTS, arguments_of, write_tensors
 from tests.backends.serving.stub import InferenceResponse, Request, TritonError, module
 from zoo.errors import ExportError
-from zooport.commands.triton_repository import MOST
+from zooport.commands.triton_repository import MAX_INT32
 from zooport.verbs import run_verb
 
 
@@ -246,13 +246,13 @@ def test_the_largest_numbers_parse(deployments: dict[str, Path], files: list[Pat
     text_format = pytest.importorskip("google.protobuf.text_format")
     flags = ["--image", str(files[0]), "--out", str(tmp_path), "--name", "cars"]
     for flag in ("--queue", "--timeout", "--delay", "--instances"):
-        flags += [flag, str(MOST)]
+        flags += [flag, str(MAX_INT32)]
     assert run_verb(["triton", str(deployments["detector"]), *flags]) == 0
     config = text_format.Parse((tmp_path / "cars" / "config.pbtxt").read_text(encoding="utf-8"), proto.ModelConfig())
     batching = config.dynamic_batching
-    assert batching.default_queue_policy.max_queue_size == config.instance_group[0].count == MOST
-    assert batching.default_queue_policy.default_timeout_microseconds == 1000 * MOST
-    assert batching.max_queue_delay_microseconds == MOST
+    assert batching.default_queue_policy.max_queue_size == config.instance_group[0].count == MAX_INT32
+    assert batching.default_queue_policy.default_timeout_microseconds == 1000 * MAX_INT32
+    assert batching.max_queue_delay_microseconds == MAX_INT32
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.export.reference_run import ReferenceRun, run_reference
 from pipeline.job.job import plan_job
-from pipeline.proof.added_images import MOST, with_added_images
+from pipeline.proof.added_images import MAX_ADDED_IMAGES, with_added_images
 from tests.examples import slow_but
 from zoo.build import build_model
 from zoo.input_kinds.image.composed import composed_images
@@ -39,7 +39,7 @@ def test_coarse_anchors_of_the_shipped_detector_are_used_by_an_added_image() -> 
     coarse = ("anchors that became proposals", "of level 4")
     assert coarse in unused(before)
     more, after = with_added_images(job, model, before)
-    assert len(job.images) < len(more.images) <= len(job.images) + MOST
+    assert len(job.images) < len(more.images) <= len(job.images) + MAX_ADDED_IMAGES
     assert [image.name for image in more.images[:2]] == [image.name for image in job.images]
     assert len(after.pipeline) == len(more.images)
     assert len(after.graph) == len(before.graph) + len(more.images) - len(job.images)

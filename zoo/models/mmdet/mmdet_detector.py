@@ -19,7 +19,7 @@ from zoo.tasks.instance_segmentation.result import MASK_SIDE
 
 BYTES = 255
 PREFIX = "model."
-MOST = 300  # detections of an image where the config keeps all that it finds, as YOLOX's does
+MAX_DETECTIONS = 300  # detections of an image where the config keeps all that it finds, as YOLOX's does
 
 
 @MODELS.register_module()
@@ -41,7 +41,7 @@ class MmdetDetector(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, config: str | Path | Mapping[str, Any], *, detections_per_img: int = MOST) -> None:
+    def __init__(self, config: str | Path | Mapping[str, Any], *, detections_per_img: int = MAX_DETECTIONS) -> None:
         super().__init__()
         section = model_section(config)
         self.input = ImageInput.of(section.get(PREPROCESSOR))

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from zoo.models.mmdet.mmdet_detector import MOST, MmdetDetector
+from zoo.models.mmdet.mmdet_detector import MAX_DETECTIONS, MmdetDetector
 from zoo.models.mmdet.seen_masks import SeenMasks
 from zoo.registry import MODELS
 
@@ -26,7 +26,7 @@ class MmdetInstanceSegmentor(MmdetDetector):
 
     gives_whole_masks = True
 
-    def __init__(self, config: str | Path | Mapping[str, Any], *, detections_per_img: int = MOST) -> None:
+    def __init__(self, config: str | Path | Mapping[str, Any], *, detections_per_img: int = MAX_DETECTIONS) -> None:
         super().__init__(config, detections_per_img=detections_per_img)
         self.has_queries = self.queries_head is not None
 

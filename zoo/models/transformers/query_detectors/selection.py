@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 TOPK = (torch.topk, Tensor.topk)
-MOST = 32  # other selections that are tried; each is a run of the model
+MAX_SELECTIONS = 32  # other selections that are tried; each is a run of the model
 Result = TypeVar("Result")
 
 
@@ -40,7 +40,7 @@ def other_selections(
         run()
     for call, (scores, most) in enumerate(selector.seen):
         for image, own_scores in enumerate(scores):
-            for tied, chosen in islice(_ties(own_scores, most, tolerance), MOST):
+            for tied, chosen in islice(_ties(own_scores, most, tolerance), MAX_SELECTIONS):
                 selected = partial(_run_selecting, model, run, Selection(call, image, tied, chosen))
                 yield image, _reason(own_scores, most, tied, chosen), selected
 
