@@ -48,9 +48,9 @@ def export_onnx(
 ) -> ExportRecord:
     """Write `module`, in eval mode, as an ONNX file for `target`.
 
-    `example`: the graph's inputs by name, in the order of the module's forward: real images, float32 [N, 3, H, W];
-    two or more where the batch axis is dynamic; then `image_sizes` int64 [N, 2] where the target has it; then
-    settings such as `scale`, of one element each.
+    `example`: the graph's inputs by name, in the order of the module's forward. Real inputs, two or more where the
+    batch axis is dynamic: images float32 [N, 3, H, W], or points float32 [N, n, 4] with num_points int64 [N]; then
+    `image_sizes` int64 [N, 2] where the target has it; then settings such as `scale`, of one element each.
     `output_specs`: names, dtypes and known sizes of what forward gives; strings are named dynamic axes.
     `required_rewriters`: names, or {"name": ..., option: value}; one that does not act is an error. `metadata` goes
     into the file's metadata_props. `other_sizes`: whether the graph is compared with the unpatched module at a second

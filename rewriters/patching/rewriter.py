@@ -142,9 +142,10 @@ def rewrites(
     """Declare the decorated function as the replacement of `target.attribute` while an export runs.
 
     `target` is a class or a module, never a string. `written_for` names the library and versions it was tested with.
-    `backend`, `exporter`, `opset`, `library` and `levels` limit it to some targets (see Limits). The keyword-only
-    parameters of the decorated function are its options. Raises ExportError where another rewriter of the same target
-    has the same limits.
+    `backend`, `exporter`, `opset`, `library` and `levels` limit it to some targets (see Limits). `bypasses`: methods of
+    the target class that the replacement no longer calls; a subclass that overrides one is an error. `leaves`:
+    subclasses that keep their own method. The keyword-only parameters of the decorated function are its options. Raises
+    ExportError where another rewriter of the same target has the same limits.
     """
 
     def register(replacement: Replacement) -> Replacement:

@@ -58,7 +58,7 @@ class InputProof(ABC):
     ) -> dict[str, Array]:
         """The graph's inputs by name, of the kind's `specs`: one batch of these values, whose sides have these sizes.
 
-        `sizes`: axis -> size, of all sides. What is tried in the graph need not be what `rule` would make of it.
+        `sizes`: axis -> size, of all sides. They take the place of what `rule` says of sizes; the rest of it holds.
         """
 
     def graph_step(self, rule: Any) -> nn.Module | None:

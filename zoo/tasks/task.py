@@ -33,10 +33,10 @@ class Task(ABC):
     """Its TaskProof as "module:Class"; by name, because production does not have what that needs."""
     output_roles: ClassVar[Roles] = {}
     """What the outputs of its graphs are, by name, at any level; one that is not named has no role."""
-    endings: ClassVar[tuple[str, ...]]
+    suffixes: ClassVar[tuple[str, ...]]
     """Of the files that `files` may give."""
     truth: ClassVar[tuple[str, ...]]
-    """What the truth of one image consists of, by the keys of a data set's item: what a model learns from."""
+    """What the ground truth of one image consists of, by the keys of a data set's item: what a model learns from."""
     input_kind: ClassVar[str] = "image"
     """What its models take: the name of a kind of zoo.input_kinds."""
     has_classes: ClassVar[bool] = True
@@ -165,7 +165,7 @@ class Task(ABC):
 
     @abstractmethod
     def files(self, image: Array, result: Any) -> Iterator[tuple[str, bytes]]:
-        """The result as files: for each the ending of its name, one of `endings`, and its content."""
+        """The result as files: for each the suffix of its name, one of `suffixes`, and its content."""
 
     @abstractmethod
     def _outputs(self, level: str) -> tuple[TensorSpec, ...]: ...
