@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from zooport.prediction_session import PredictionSession
 
 EXAMPLES = """examples:
-  zooport predict work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 photos --recursive --out found --draw
-  zooport predict DEPLOYMENT street.mp4 --out found --draw --score 0.5 --classes car bus
-  zooport predict DEPLOYMENT val/images --out found --format coco csv --annotations val/annotations.json
-  zooport predict DEPLOYMENT photos --out found --workers 8
-  zooport predict http://localhost:8000/cars photos --out found --workers 8
+  zooport predict work_dirs/detection/faster-rcnn_r18-fpn_digits/onnxruntime-fp32 photos --out results --draw
+  zooport predict DEPLOYMENT street.mp4 --out results --draw --score 0.5 --classes car bus
+  zooport predict DEPLOYMENT val/images --out results --format coco csv --annotations val/annotations.json
+  zooport predict DEPLOYMENT photos --recursive --out results --workers 8
+  zooport predict http://localhost:8000/cars photos --out results --workers 8
   zooport predict DEPLOYMENT s3://bucket/photos --engine ray --address auto --out s3://bucket/results.parquet
-  find . -name '*.jpg' | zooport predict DEPLOYMENT - --out found --format jsonl --resume
+  find . -name '*.jpg' | zooport predict DEPLOYMENT - --out results --format jsonl --resume
   zooport predict work_dirs/super-resolution/srcnn_any-scale_photographs/onnxruntime-fp32 a.jpg --out b --input scale=4
 
 --out receives NAME.png for a label map (a pixel is the model's own id) or an enlarged image, NAME.json for
