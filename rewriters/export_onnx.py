@@ -73,9 +73,10 @@ def export_onnx(
         start = time.perf_counter()
         warnings.simplefilter("always")
         _check_required(names, target)
+        copied = twin(module)
         with rewriting(target, options=options) as session:
             check_overrides(module, session.rewriters)
-            model = _traced(twin(module), target, example, [spec.name for spec in output_specs])
+            model = _traced(copied, target, example, [spec.name for spec in output_specs])
         session.hits.update(translated(model, target))
         _check_hits(names, session)
         model = finish(model, target, output_specs, metadata or {}, traced_names(module))
