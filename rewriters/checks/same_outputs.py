@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 GATE = 1e-4  # of an output's range, zero included: the gate of logits in every deployment
 ROW_GATE = 1e-3  # of a row's values, which a score or a pixel's place moves with
-UNMATCHED = 0.02  # of the rows: those near a threshold may be there or not
+UNMATCHED = 0.02  # of an image's filled rows: those near a threshold may be there or not
 WHOLE_NUMBERS = 0.01  # of the whole numbers of an output, such as labels of pixels, may lie on the other side of a tie
 NOT_A_NUMBER = 1e30  # in the place of NaN, which is near to nothing but itself
 
@@ -71,14 +71,14 @@ def _same_rows(expected: Sequence[Array], outputs: Sequence[Array]) -> bool:
     if not any(_are_of_a_choice(expected[index]) for index in tables):
         return False
     want, got = (_rows([side[index] for index in tables], expected, tables) for side in (expected, outputs))
-    count = want.shape[1]
+    filled = (want != want[:, -1:]).any(axis=2).sum(axis=1)  # slots without an object are all the same, and last
     least = any(expected[index].ndim > 2 for index in tables)  # noqa: PLR2004 - of boxes one, of the five best classes none
-    allowed = min(max(int(least), round(UNMATCHED * count)), (count - 1) // 2)
+    allowed = np.minimum(np.maximum(least, np.rint(UNMATCHED * filled)), np.maximum(filled - 1, 0) // 2).astype(int)
     rest = [pair for index, pair in enumerate(zip(expected, outputs, strict=True)) if index not in tables]
     if any(_differs(*pair) and not _near_counts(*pair, allowed) for pair in rest):
         return False
-    both = [*zip(want, got, strict=True), *zip(got, want, strict=True)]
-    return all(_unmatched(rows, others, allowed) <= allowed for rows, others in both)
+    both = [*zip(want, got, allowed, strict=True), *zip(got, want, allowed, strict=True)]
+    return all(_unmatched(rows, others, few) <= few for rows, others, few in both)
 
 
 def _are_of_a_choice(table: Array) -> bool:
@@ -93,10 +93,10 @@ def _are_of_a_choice(table: Array) -> bool:
     return bool((before >= behind).all() and (before > behind).any())
 
 
-def _near_counts(want: Array, got: Array, allowed: int) -> bool:
+def _near_counts(want: Array, got: Array, allowed: NDArray[np.int64]) -> bool:
     """Whether these are whole numbers [N], such as how many rows there are, that those rows can explain."""
     return (
-        want.ndim == 1
+        want.shape == allowed.shape
         and want.dtype.kind in "iu"
         and bool((np.abs(want.astype(np.int64) - got.astype(np.int64)) <= allowed).all())
     )

@@ -246,6 +246,19 @@ class TestRows:
         _, *tables = self.changed(2, 0.3)
         assert (disagreement(self.names, self.rows(), [np.array(counts), *tables]) is None) is same
 
+    @pytest.mark.parametrize(("objects", "lost", "same"), [(1, 1, False), (2, 2, False), (2, 1, False), (50, 1, True)])
+    def test_empty_slots_spare_no_object(self, objects: int, lost: int, same: bool) -> None:
+        """Of two images the other one has all its slots filled."""
+
+        def padded(filled: int) -> list[Any]:
+            _, boxes, scores, labels = self.rows()
+            boxes[0, filled:], scores[0, filled:], labels[0, filled:] = 0, 0, -1
+            return [np.array([filled, 100]), boxes, scores, labels]
+
+        got = padded(objects - lost)
+        assert (disagreement(self.names, padded(objects), got) is None) is same
+        assert (disagreement(self.names, got, padded(objects)) is None) is same
+
     def test_one_number_for_each_image_beside_them(self) -> None:
         _, *tables = self.changed(2, 0.3)
         scores = np.array([0.5, 0.7], np.float32)
