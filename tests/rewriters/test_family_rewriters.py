@@ -1,5 +1,6 @@
 """The rewriters of families whose library is not installed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,39 @@ def test_those_that_lack_a_library_concern_no_other_family(tmp_path: Path) -> No
 
     import_all_rewriters()
     import_rewriters(nn.Identity())
-    words = 'family Mine: its rewriters "rewriters_of_mine" cannot be imported: No module named \'a_library_that_nobody'
+    words = (
+        'family Mine: its rewriters "rewriters_of_mine" cannot be imported: ModuleNotFoundError: No module named \'a_'
+    )
+    with pytest.raises(ExportError, match=words):
+        import_rewriters(Net())
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize(
+    ("fault", "options"),
+    [("AssertionError", ""), ("ImportError", ""), ("ModuleNotFoundError", ", name='library.part'")],
+)
+def test_those_whose_library_does_not_import_concern_no_other_family(
+    fault: str, options: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As mmdet refuses another mmcv, and as a later version has other names."""
+    (tmp_path / f"rewriters_of_{fault}.py").write_text(f"raise {fault}('made for\\n0.1'{options})\n")
+
+    class Net(nn.Module):
+        pass
+
+    @register(Net)
+    class Mine(Family):
+        rewriters = f"rewriters_of_{fault}"
+
+        def libraries(self) -> dict[str, str]:
+            return {"my-library": "0.2"}
+
+    import_all_rewriters()
+    import_all_rewriters()
+    words = rf"rewriters_of_{fault}\" cannot be imported: {fault}: made for 0.1.* \(installed: my-library 0.2\)"
+    (record,) = caplog.records
+    assert re.search(words, record.getMessage())
     with pytest.raises(ExportError, match=words):
         import_rewriters(Net())
 
