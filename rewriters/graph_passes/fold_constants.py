@@ -16,7 +16,7 @@ from rewriters.graph_passes.drop_unused import drop_unused
 from rewriters.onnx_graph.keep_metadata import hand_down
 from rewriters.onnx_graph.node_values import node_values
 from rewriters.onnx_graph.opset import STANDARD
-from rewriters.onnx_graph.scopes import captured, subgraphs
+from rewriters.onnx_graph.scopes import captured, defined, subgraphs
 from rewriters.onnx_graph.value_types import value_types
 from zoo.byte_sizes import MEBIBYTE
 
@@ -31,8 +31,8 @@ UNKNOWN = -(2**61) + 1  # stands for a dynamic axis in the shape of a value
 
 INITIALIZERS_ALONE = 4  # the IR version from which an initializer need not be an input as well
 
-Known = ChainMap[str, TensorProto]
-"""Values by name; those of a subgraph end with it."""
+Known = ChainMap[str, TensorProto | None]
+"""Values by name; those of a subgraph end with it, and hide those around, known or not."""
 
 
 def fold_constants(
@@ -72,7 +72,8 @@ class _Folder:
         moved: set[str] = set()
         for node in graph.node:
             for inner in subgraphs(node):
-                self.fold(inner, constants.new_child(), shapes.new_child())
+                own: dict[str, TensorProto | None] = dict.fromkeys(defined(inner))
+                self.fold(inner, constants.new_child(own), shapes.new_child(own.copy()))
             folded = self._values(node, constants, shapes)
             constants.update(folded)
             as_nodes = [name for name in folded if name in outputs or self.model.ir_version < INITIALIZERS_ALONE]

@@ -1,6 +1,7 @@
 """Dropping nodes that give back what they get."""
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import onnx
@@ -8,11 +9,12 @@ from onnx import numpy_helper
 
 from rewriters.graph_rewriters.graph_rewriter import Edited, graph_rewriter
 from rewriters.onnx_graph.opset import STANDARD, opset_of
-from rewriters.onnx_graph.scopes import rename_reads, subgraphs
+from rewriters.onnx_graph.scopes import defined, rename_reads, subgraphs
 from rewriters.onnx_graph.value_types import value_types
 
 PLAIN_DROPOUT = 7  # from this opset on a Dropout does nothing but in training mode
-Useless = Callable[[onnx.NodeProto], bool]
+Useless = Callable[[onnx.NodeProto, AbstractSet[str]], bool]
+"""Of a node, and the names of which nothing is known where it stands: a subgraph's own hide those of the main graph."""
 
 
 @graph_rewriter()
@@ -28,14 +30,16 @@ def drop_identities(model: onnx.ModelProto, *, only_identity: bool = False) -> E
     return model, changes
 
 
-def _drop(graph: onnx.GraphProto, useless: Useless, changes: list[str]) -> None:
+def _drop(
+    graph: onnx.GraphProto, useless: Useless, changes: list[str], unknown: AbstractSet[str] = frozenset()
+) -> None:
     """One pass finds which value goes under which name, then all are renamed at once."""
     outputs = {output.name for output in graph.output}
     names: dict[str, str] = {}
     kept: list[onnx.NodeProto] = []
     computed: set[str] = set()
     for node in graph.node:
-        source, result = (_resolved(node.input[0], names), node.output[0]) if useless(node) else ("", "")
+        source, result = (_resolved(node.input[0], names), node.output[0]) if useless(node, unknown) else ("", "")
         if result and result not in outputs:
             names[result] = source
         elif result and source in computed and source not in outputs:
@@ -51,7 +55,7 @@ def _drop(graph: onnx.GraphProto, useless: Useless, changes: list[str]) -> None:
         node.output[:] = [final.get(name, name) for name in node.output]
     for node in kept:
         for inner in subgraphs(node):
-            _drop(inner, useless, changes)
+            _drop(inner, useless, changes, unknown | defined(inner))
     if final:
         values = [value for value in graph.value_info if value.name not in final]
         for field, items in ((graph.node, kept), (graph.value_info, values)):
@@ -65,7 +69,7 @@ def _resolved(name: str, names: dict[str, str]) -> str:
     return name
 
 
-def _is_identity(node: onnx.NodeProto) -> bool:
+def _is_identity(node: onnx.NodeProto, _unknown: AbstractSet[str]) -> bool:
     return node.op_type == "Identity" and node.domain in STANDARD
 
 
@@ -77,26 +81,32 @@ def _does_nothing(model: onnx.ModelProto) -> Useless:
     constants = (tensor for tensor in model.graph.initializer if tensor.name not in inputs)
     false = {c.name for c in constants if c.data_type == onnx.TensorProto.BOOL and not numpy_helper.to_array(c).any()}
 
-    def cast(node: onnx.NodeProto) -> bool:
-        known = types.get(node.input[0])
+    def cast(node: onnx.NodeProto, unknown: AbstractSet[str]) -> bool:
+        known = None if node.input[0] in unknown else types.get(node.input[0])
         return known is not None and known.tensor_type.elem_type == _attribute(node, "to")
 
-    def transpose(node: onnx.NodeProto) -> bool:
+    def transpose(node: onnx.NodeProto, _unknown: AbstractSet[str]) -> bool:
         order = _attribute(node, "perm")
         return order is not None and list(order) == sorted(order)
 
-    def dropout(node: onnx.NodeProto) -> bool:
+    def dropout(node: onnx.NodeProto, unknown: AbstractSet[str]) -> bool:
         trains = "".join(node.input[2:])  # data, ratio, training_mode
-        return opset >= PLAIN_DROPOUT and (not trains or trains in false) and not any(node.output[1:])
+        return opset >= PLAIN_DROPOUT and (not trains or trains in false - unknown) and not any(node.output[1:])
 
-    def concat(node: onnx.NodeProto) -> bool:
+    def concat(node: onnx.NodeProto, _unknown: AbstractSet[str]) -> bool:
         return len(node.input) == 1
 
-    rules: dict[str, Useless] = {"Cast": cast, "Transpose": transpose, "Dropout": dropout, "Concat": concat}
+    rules: dict[str, Useless] = {
+        "Cast": cast,
+        "Concat": concat,
+        "Dropout": dropout,
+        "Identity": _is_identity,
+        "Transpose": transpose,
+    }
 
-    def useless(node: onnx.NodeProto) -> bool:
+    def useless(node: onnx.NodeProto, unknown: AbstractSet[str]) -> bool:
         rule = rules.get(node.op_type)
-        return _is_identity(node) or (rule is not None and node.domain in STANDARD and rule(node))
+        return rule is not None and node.domain in STANDARD and rule(node, unknown)
 
     return useless
 

@@ -21,16 +21,20 @@ def every_graph(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
             yield from every_graph(inner)
 
 
+def defined(graph: onnx.GraphProto) -> set[str]:
+    """The names that a graph gives its own values; in it they hide those of the graphs around."""
+    results = (name for node in graph.node for name in node.output if name)
+    return {*(value.name for value in graph.input), *(tensor.name for tensor in graph.initializer), *results}
+
+
 def captured(node: onnx.NodeProto) -> set[str]:
     """What a node's subgraphs read of the graphs around."""
     outer: set[str] = set()
     for graph in subgraphs(node):
         read = {output.name for output in graph.output}
-        defined = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
         for inner in graph.node:
             read.update(inner.input, captured(inner))
-            defined.update(inner.output)
-        outer |= read - defined - {""}
+        outer |= read - defined(graph) - {""}
     return outer
 
 
@@ -38,7 +42,9 @@ def rename_reads(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
     """Let a node, and all within it, read other values, in place."""
     node.input[:] = [names.get(name, name) for name in node.input]
     for graph in subgraphs(node):
+        own = defined(graph)
+        outer = {name: other for name, other in names.items() if name not in own}
         for inner in graph.node:
-            rename_reads(inner, names)
+            rename_reads(inner, outer)
         for output in graph.output:
-            output.name = names.get(output.name, output.name)
+            output.name = outer.get(output.name, output.name)

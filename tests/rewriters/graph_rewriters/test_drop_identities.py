@@ -66,6 +66,23 @@ def test_states_of_a_loop() -> None:
     assert ops(after) == ["Loop", "Identity", "Add"]
 
 
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("{ d = Identity(c)  u = Add(a, x)  t = Neg(u) }", ["Identity", "Add", "Neg"]),
+        ("{ d = Identity(c)  u = Cast<to = 1>(i)  v = Add(a, u)  t = Neg(v) }", ["Identity", "Cast", "Add", "Neg"]),
+    ],
+)
+def test_names_of_a_body_hide_those_around(body: str, left: list[str]) -> None:
+    before = model(
+        f"""g (float[2] x) => (float[2] y) <bool go = {{1}}, int64 n = {{2}}> {{
+        a = Identity(x)  i = Neg(a)
+        y = Loop(n, go, i) <body = b (int64 i, bool c, float[2] a) => (bool d, float[2] t) {body}> }}"""
+    )
+    after, _ = rewritten(before, "drop_identities")
+    assert ops(after) == ["Neg", "Loop", *left]
+
+
 def test_metadata_and_custom_nodes() -> None:
     before = model(
         """g (float[n] x) => (float[n] y) <float[n] a, float[n] p>

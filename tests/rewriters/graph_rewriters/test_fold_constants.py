@@ -115,6 +115,28 @@ def test_within_branches_and_of_the_graph_around() -> None:
     assert ops(after) == ["ReduceMax", "Greater", "If", "Add", "Constant"]
 
 
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("(int64 i, bool c, float[3] w) => (bool d, float[3] t) { d = Identity(c)  t = Neg(w) }", ["Identity", "Neg"]),
+        (
+            """(int64 i, bool c, float[3] s) => (bool d, float[3] t)
+            { d = Identity(c)  v = Concat<axis = 0>(s, s)  k = Shape(v)  f = Cast<to = 1>(k)  t = Add(s, f) }""",
+            ["Identity", "Concat", "Shape", "Cast", "Add"],
+        ),
+    ],
+    ids=["a constant", "a shape that is known"],
+)
+def test_a_body_hides_what_is_around(body: str, left: list[str]) -> None:
+    """Its names are its own, also those that a constant has, or a value of the graph around."""
+    before = model(
+        f"""g (float[3] x) => (float[3] z) <bool go = {{1}}, int64 n = {{2}}, float[3] w = {{5, 7, 9}}>
+        {{ y = Loop(n, go, x) <body = b {body}>  v = Mul(x, w)  z = Add(y, v) }}"""
+    )
+    after, _ = rewritten(before, "fold_constants")
+    assert ops(after) == ["Loop", "Mul", "Add", *left]
+
+
 def test_custom_nodes_stay() -> None:
     before = model(
         """g (float[1] x) => (float[1] y) <float[1] w = {1}>
