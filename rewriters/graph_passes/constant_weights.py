@@ -12,6 +12,8 @@ import onnx
 
 from rewriters.graph_passes.fold_constants import fold_constants
 from rewriters.onnx_graph.scopes import captured
+from rewriters.onnx_graph.value_types import byte_size, value_types
+from zoo.byte_sizes import MEBIBYTE
 
 LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 WEIGHTS = 1
@@ -25,13 +27,17 @@ def constant_weights(model: onnx.ModelProto) -> None:
     makers = {output: node for node in model.graph.node for output in node.output if output}
     constant = set(_made_of_constants(model.graph))
     wanted: set[str] = set()
+    weights: set[str] = set()
     for node in model.graph.node:
         if node.op_type in LAYERS and node.input[WEIGHTS] in constant:
             chain = _chain(node.input[WEIGHTS], makers)
             if any(maker.op_type not in VIEWS for maker in chain):
                 wanted.update(output for maker in chain for output in maker.output)
+                weights.add(node.input[WEIGHTS])
     if wanted:
-        fold_constants(model, only=wanted)
+        types = value_types(model)
+        largest = max(byte_size(types.get(name)) or 0 for name in weights)  # whatever they are computed of
+        fold_constants(model, max(largest, MEBIBYTE), wanted)
 
 
 def _chain(name: str, makers: Mapping[str, onnx.NodeProto]) -> list[onnx.NodeProto]:

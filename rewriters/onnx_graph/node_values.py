@@ -10,6 +10,7 @@ from onnx import TensorProto, TypeProto, numpy_helper
 from rewriters.onnx_graph.graph_outputs import run_once
 from rewriters.onnx_graph.opset import STANDARD
 from rewriters.onnx_graph.scopes import subgraphs
+from rewriters.onnx_graph.value_types import byte_size
 from zoo.errors import ExportError
 
 NUMBERS = "biuf"  # NumPy's kinds
@@ -27,7 +28,7 @@ def node_values(
     single = _single(model, node, inputs)
     limit = max_bytes + node.ByteSize() + sum(tensor.ByteSize() for tensor in inputs)
     types = _output_types(single)
-    sizes = [_size(types.get(name)) for name in node.output if name]
+    sizes = [byte_size(types.get(name)) for name in node.output if name]
     if sum(size or 0 for size in sizes) > limit or (None in sizes and any(True for _ in subgraphs(node))):
         return None
     try:
@@ -55,14 +56,3 @@ def _output_types(single: onnx.ModelProto) -> Mapping[str, TypeProto]:
     with suppress(onnx.shape_inference.InferenceError):
         single = onnx.shape_inference.infer_shapes(single, data_prop=True)
     return {value.name: value.type for value in single.graph.output}
-
-
-def _size(kind: TypeProto | None) -> int | None:
-    """Bytes of a tensor, or None where that is not known."""
-    if kind is None or not kind.tensor_type.HasField("shape"):
-        return None
-    dims = kind.tensor_type.shape.dim
-    if not kind.tensor_type.elem_type or not all(dim.HasField("dim_value") for dim in dims):
-        return None
-    item = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)).itemsize
-    return int(np.prod([dim.dim_value for dim in dims], dtype=object)) * item

@@ -22,6 +22,17 @@ def value_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     return types
 
 
+def byte_size(kind: onnx.TypeProto | None) -> int | None:
+    """Of a tensor, or None where that is not known."""
+    if kind is None or not kind.tensor_type.HasField("shape"):
+        return None
+    dims = kind.tensor_type.shape.dim
+    if not kind.tensor_type.elem_type or not all(dim.HasField("dim_value") for dim in dims):
+        return None
+    item = onnx.helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type).itemsize
+    return int(prod(dim.dim_value for dim in dims) * item)
+
+
 def _without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model as shape inference needs it, which serializes and parses all that it is given."""
     graph = model.graph

@@ -107,6 +107,30 @@ def test_weights_alone_are_computed() -> None:
     assert np.array_equal(numpy_helper.to_array(weights), 2 * np.eye(2, dtype=np.float32))
 
 
+def test_large_weights_of_small_ones_are_computed() -> None:
+    """Of low rank: the product is 4 MiB, what it is computed of some kilobytes."""
+    nodes = [
+        helper.make_node("MatMul", ["a", "b"], ["product"]),
+        helper.make_node("Add", ["product", "one"], ["weights"]),
+        helper.make_node("MatMul", ["images", "weights"], ["out"]),
+    ]
+    constants = {
+        name: np.ones(shape, np.float32) for name, shape in {"a": (1024, 2), "b": (2, 1024), "one": ()}.items()
+    }
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("images", TensorProto.FLOAT, [2, 1024])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, [2, 1024])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    constant_weights(model)
+    assert [node.op_type for node in model.graph.node] == ["MatMul"]
+    (weights,) = model.graph.initializer
+    assert np.array_equal(numpy_helper.to_array(weights), np.full((1024, 1024), 3, np.float32))
+
+
 def test_weights_in_another_shape_alone_stay_shared() -> None:
     model = multiplied(by_images=False)
     model.graph.node[0].CopyFrom(helper.make_node("Transpose", ["weights"], ["sum"], perm=[1, 0]))
