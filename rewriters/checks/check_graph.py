@@ -28,7 +28,7 @@ def check_graph(
 ) -> bytes:
     """The content of its file. `example`: the inputs by name, to run the graph once.
 
-    Raises ExportError at the first check that fails.
+    Raises ExportError at the first check that fails, InputError for a local path in the metadata.
     """
     opset = opset_of(model)
     if opset != target.opset:
@@ -43,7 +43,7 @@ def check_graph(
         onnx.checker.check_model(content, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise ExportError(f"onnx.checker refuses the exported graph: {str(error).splitlines()[0]}") from error
-    check_local_paths(content)
+    check_local_paths(content, {entry.key: entry.value for entry in model.metadata_props})
     if plugin_nodes(model):  # those only an engine runs, or our reference implementation
         return content
     if custom_nodes(model):  # ONNX Runtime knows them by a library of theirs alone

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from rewriters.checks import check_graph
 from tests.rewriters.small_models import fixed_target
-from zoo.errors import ExportError
+from zoo.errors import ExportError, InputError
 from zoo.tensor_spec import TensorSpec
 
 TARGET = fixed_target(8, 8)
@@ -101,6 +101,13 @@ def test_a_local_path() -> None:
     leaking = model([relu()])
     leaking.doc_string = f"made in {sys.prefix}/lib"
     with pytest.raises(ExportError, match="holds the local path"):
+        check_graph(leaking, TARGET, EXAMPLE, SPECS)
+
+
+def test_a_local_path_in_the_users_own_metadata() -> None:
+    leaking = model([relu()])
+    onnx.helper.set_model_props(leaking, {"license": "MIT", "weights": f"{sys.prefix}/best.pt"})
+    with pytest.raises(InputError, match='^metadata "weights" holds the local path .*; leave it out, or write a relat'):
         check_graph(leaking, TARGET, EXAMPLE, SPECS)
 
 
