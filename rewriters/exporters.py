@@ -3,9 +3,10 @@
 `operators`: those whose nodes become ours (see rewriters.ops.operator); None leaves torch alone.
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import Any
 
 import onnx
@@ -16,6 +17,7 @@ import rewriters.ops.mark  # noqa: F401  # declares the marker, which any model 
 from rewriters.ops.dynamo_nodes import dynamo_nodes
 from rewriters.ops.operator import Operator
 from rewriters.ops.torchscript_nodes import torchscript_nodes
+from rewriters.precision.library_messages import Dropped
 from rewriters.symbolic.legacy_functions import refusing_untraceable_functions
 from zoo.errors import ExportError
 from zoo.ops.mark import exporting_marks
@@ -74,7 +76,8 @@ def by_dynamo(
     """`shapes`: the torch.export.Dim of each axis that varies, by place, for each input; None where none does."""
     with ExitStack() as context:
         context.enter_context(refusing_untraceable_functions())
-        context.enter_context(redirect_stderr(StringIO()))  # torch prints the graph of a model that it refuses
+        if sys.stderr is not None:  # torch prints the graph of a model that it refuses
+            context.enter_context(redirect_stderr(Dropped(sys.stderr)))
         if operators is not None:
             context.enter_context(exporting_marks())
         program = torch.onnx.export(

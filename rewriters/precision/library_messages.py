@@ -30,17 +30,19 @@ class _Kept(logging.Handler):
                 handler.handle(record)
 
 
-class _Dropped(io.TextIOBase):
-    """What this thread prints is dropped. What others print goes where it went."""
+class Dropped(io.TextIOBase):
+    """In the place of stdout or stderr: what this thread writes is dropped, and what others do goes where it went."""
 
     def __init__(self, before: TextIO) -> None:
         self._before = before
         self._thread = threading.get_ident()
 
     def write(self, text: str) -> int:
+        """-> the number of characters."""
         return len(text) if threading.get_ident() == self._thread else self._before.write(text)
 
     def flush(self) -> None:
+        """Of the stream that was there."""
         self._before.flush()
 
 
@@ -56,7 +58,7 @@ def library_messages() -> Iterator[list[str]]:
         kept = _Kept(before)
         root.handlers[:] = [kept]
         try:
-            with nullcontext() if sys.stdout is None else redirect_stdout(_Dropped(sys.stdout)):
+            with nullcontext() if sys.stdout is None else redirect_stdout(Dropped(sys.stdout)):
                 yield kept.lines
         finally:
             root.handlers[:] = before

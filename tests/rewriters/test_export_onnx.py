@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
@@ -19,6 +20,7 @@ from torch.onnx._internal.torchscript_exporter import registration
 
 import rewriters.patching.rewriter as registry
 from rewriters import ExportRecord, export_onnx
+from rewriters.exporters import by_dynamo
 from rewriters.patching.twin import twin
 from tests.exporters import DYNAMO_LATER
 from tests.pipeline.doctor.failing_models import ScriptedFunctions
@@ -171,6 +173,21 @@ def test_torch_prints_no_graph_of_what_it_refuses(tmp_path: Path, capfd: pytest.
     with pytest.raises(ExportError, match="torchscript exporter refused the model: TypeError"):
         export(Folded().eval(), fixed_target(64, 96, exporter="torchscript"), tmp_path / "m.onnx", specs)
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_other_threads_write_to_stderr_is_seen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def traced(*inputs: Any, **options: Any) -> Any:
+        sys.stderr.write("the graph\n")
+        other = threading.Thread(target=lambda: sys.stderr.write("of another thread\n"))
+        other.start()
+        other.join()
+        return SimpleNamespace(model_proto=onnx.ModelProto())
+
+    monkeypatch.setattr(torch.onnx, "export", traced)
+    by_dynamo(nn.Identity(), {"images": torch.rand(1)}, opset=20, shapes=None, operators=None)
+    assert capsys.readouterr().err == "of another thread\n"
 
 
 @pytest.mark.slow
