@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from numpy.typing import NDArray
@@ -82,11 +81,11 @@ def predictions(
     run: Run, works: Works, items: Iterable[Item], *, group: int, ahead: int, begin: Callable[[Item], None]
 ) -> Generator[Prediction, None, None]:
     """A prediction for each item, in order; `group` of them are computed together, `begin` is called with the first."""
-    reading, computed = read_ahead(items, ahead), _Computed(run, works)
+    reading = read_ahead(items, ahead)
     try:
-        while chunk := list(islice(reading, group)):
+        for chunk in _tasks(reading, group):
             begin(chunk[0])
-            yield from computed(chunk)
+            yield from _judged(_computed(run, chunk), works)
     finally:
         reading.close()
 
@@ -101,23 +100,21 @@ def pooled_predictions(
     those that wait, are read or computed, or are done and wait for their turn; the one that waits to be submitted; and
     that of the caller.
     """
-    pending: deque[Future[list[Prediction]]] = deque()
+    pending: deque[Future[list[Prediction | _Refused]]] = deque()
     files = 1  # that a task takes, by how long the last one took
-    computed = _Computed(run, works)
 
-    def task(chunk: list[Item]) -> list[Prediction]:
+    def task(chunk: list[Item]) -> list[Prediction | _Refused]:
         nonlocal files
         begin = time.perf_counter()
         groups = (chunk[place : place + group] for place in range(0, len(chunk), group))
-        done = [found for items in groups for found in computed([read(item) for item in items])]
+        outcomes = [outcome for items in groups for outcome in _computed(run, [read(item) for item in items])]
         each = (time.perf_counter() - begin) / len(chunk)
         files = MOST_FILES if each * MOST_FILES <= TASK_SECONDS else max(1, int(TASK_SECONDS / each))
-        return done
+        return outcomes
 
-    def submitted() -> Iterator[Future[list[Prediction]]]:
-        listed = iter(items)
+    def submitted() -> Iterator[Future[list[Prediction | _Refused]]]:
         try:
-            while chunk := _next_task(listed, group, files):
+            for chunk in _tasks(items, group, lambda: files):
                 future = pool.submit(task, chunk)
                 pending.append(future)
                 yield future
@@ -128,7 +125,7 @@ def pooled_predictions(
     ready = read_ahead(submitted(), ahead)
     try:
         for future in ready:
-            yield from future.result()
+            yield from _judged(future.result(), works)
             pending.popleft()
             del future  # with its images, before the next ones come
     finally:
@@ -137,43 +134,65 @@ def pooled_predictions(
             wait([future for future in pending if not future.cancel()])
 
 
-def _next_task(listed: Iterator[Item], group: int, files: int) -> list[Item]:
-    """A group; more groups up to so many items while these are files, which are listed without a wait."""
-    chunk = list(islice(listed, group))
-    while chunk and chunk[-1].unread and len(chunk) + group <= files:
-        more = list(islice(listed, group))
-        if not more:
-            break
-        chunk += more
-    return chunk
+def _tasks(listed: Iterable[Item], group: int, files: Callable[[], int] = lambda: 1) -> Iterator[list[Item]]:
+    """Groups; while they are files, which are listed without a wait, several in one up to so many `files`.
 
-
-class _Computed:
-    """The predictions of a chunk: those that have no fault at once; one by one where the model refuses one of them.
-
-    What the runtime cannot compute is a fault of that input as well, where the model still computes another: else it is
-    one of the deployment, and raised with the label.
+    What is listed before a source that cannot be opened comes before that source's error.
     """
+    chunk: list[Item] = []
+    try:
+        for item in listed:
+            chunk.append(item)
+            if len(chunk) % group == 0 and not (item.unread and len(chunk) + group <= files()):
+                yield chunk
+                chunk = []
+    except InputError:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk
 
-    def __init__(self, run: Run, works: Works) -> None:
-        self._run = run
-        self._works = works
 
-    def __call__(self, chunk: list[Item]) -> Iterator[Prediction]:
-        try:
-            results = iter(self._run([item for item in chunk if item.fault is None]))
-        except (InputError, *OF_RUNTIME) as error:
-            if len(chunk) > 1:
-                for item in chunk:
-                    yield from self([item])
-                return
-            fault = f"{chunk[0].label}: {reason(error)}"
-            if isinstance(without_frames(error), OF_RUNTIME) and not self._works():
-                raise ExportError(fault) from error
-            yield Prediction(chunk[0], fault)
-            return
-        for item in chunk:
-            if item.fault is None:
-                yield Prediction(item, computed=next(results))
-            else:
-                yield Prediction(item, item.fault)
+@dataclass(frozen=True, eq=False)
+class _Refused:
+    """An item that the runtime could not compute: a fault of the item, or of the deployment."""
+
+    item: Item
+    error: Exception
+
+
+def _computed(run: Run, chunk: list[Item]) -> Iterator[Prediction | _Refused]:
+    """Those that have no fault at once; one by one where the model refuses one of them."""
+    try:
+        results = iter(run([item for item in chunk if item.fault is None]))
+    except (InputError, *OF_RUNTIME) as error:
+        if len(chunk) > 1:
+            for item in chunk:
+                yield from _computed(run, [item])
+        elif isinstance(without_frames(error), OF_RUNTIME):
+            yield _Refused(chunk[0], error)
+        else:
+            yield Prediction(chunk[0], f"{chunk[0].label}: {reason(error)}")
+        return
+    for item in chunk:
+        if item.fault is None:
+            yield Prediction(item, computed=next(results))
+        else:
+            yield Prediction(item, item.fault)
+
+
+def _judged(outcomes: Iterable[Prediction | _Refused], works: Works) -> Iterator[Prediction]:
+    """The predictions, in their turn, when what was listed before has been computed.
+
+    What the runtime cannot compute is a fault of that input where the model still computes another: else it is one of
+    the deployment, and raised with the label.
+    """
+    for outcome in outcomes:
+        if isinstance(outcome, Prediction):
+            yield outcome
+            continue
+        fault = f"{outcome.item.label}: {reason(outcome.error)}"
+        if not works():
+            raise ExportError(fault) from outcome.error
+        yield Prediction(outcome.item, fault)
