@@ -95,7 +95,7 @@ def _candidate(session: Session, candidate: Candidate) -> Judged:
     if session.pool is not None:
         shipped, contents = deployment_contents(candidate.folder)
         _check_same(candidate, shipped)
-        subject = session.pool.deployment(candidate.folder, contents, session.provider)
+        subject = session.pool.deployment(candidate.input_policy, candidate.folder, contents, session.provider)
         return session.judged_by(session.pool, candidate.name, subject, made_from)
     with _opened(session, candidate) as deployment:
         _check_same(candidate, deployment.manifest)

@@ -29,6 +29,10 @@ from zoo.tasks import Result
 class Subject(Protocol):
     """What is evaluated; each actor opens it."""
 
+    @property
+    def input_policy(self) -> InputPolicy:
+        """How it is given its images."""
+
     def opened(self, plan: Plan, fetch: Fetch) -> Model:
         """The model on one thread. Raises as a load does."""
 
@@ -67,6 +71,7 @@ class ReferenceSubject:
 class DeploymentSubject:
     """A deployment, whose files travel to the actors."""
 
+    input_policy: InputPolicy
     deployment: ShippedDeployment
 
     def opened(self, plan: Plan, fetch: Fetch) -> Model:  # noqa: ARG002 - its manifest says all

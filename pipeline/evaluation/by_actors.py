@@ -14,6 +14,8 @@ from backends.scale.pool import computed
 from backends.scale.refusal import raise_refusal
 from backends.scale.shipped import ShippedDeployment
 from pipeline.evaluation.actor import BlockEvaluator, DeploymentSubject, EvaluationJob, Subject
+from pipeline.evaluation.evaluated_model import stored_result
+from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.plan import Plan
 from pipeline.evaluation.result_store import ResultStore, StoredResult
 from pipeline.evaluation.run_dataset import Judged
@@ -38,9 +40,11 @@ class ActorPool:
         with cluster(request.address) as ray:
             yield cls(ray, fitting_actors(ray.nodes(), request.workers, request.gpus))
 
-    def deployment(self, folder: Path, contents: dict[str, bytes], provider: str | None) -> DeploymentSubject:
+    def deployment(
+        self, input_policy: InputPolicy, folder: Path, contents: dict[str, bytes], provider: str | None
+    ) -> DeploymentSubject:
         """A deployment that travels to the actors. `contents`: see deployment_contents."""
-        return DeploymentSubject(ShippedDeployment(str(folder), stored(self.ray, contents), provider))
+        return DeploymentSubject(input_policy, ShippedDeployment(str(folder), stored(self.ray, contents), provider))
 
     def judge(
         self,
@@ -59,7 +63,7 @@ class ActorPool:
         metric = plan.metric()
         entries: list[Any] = [None] * len(plan.dataset)
         with ResultStore(store_file) as store:
-            reused = _reuse(plan, metric, store, earlier, entries)
+            reused = _reuse(plan, subject.input_policy.rule, metric, store, earlier, entries)
             left = [number for number in range(len(plan.dataset)) if number not in reused]
             count = len(reused)
             done(count)
@@ -118,13 +122,13 @@ def _pickled(plan: Plan) -> bytes:
 
 
 def _reuse(
-    plan: Plan, metric: Metric | None, store: ResultStore, earlier: frozenset[int], entries: list[Any]
+    plan: Plan, rule: Any, metric: Metric | None, store: ResultStore, earlier: frozenset[int], entries: list[Any]
 ) -> frozenset[int]:
     """The images whose results an earlier run has left, and which have not changed; their entries are put in place."""
     reused = set()
     for number in sorted(earlier & set(range(len(plan.dataset)))):
         item = plan.dataset[number]
-        result = store.get(number, item["state"], plan.task.result_type)
+        result = stored_result(store, item, plan.task, rule)
         if result is None:
             continue
         if metric is not None:

@@ -1,7 +1,7 @@
 """A model of ours as mmengine's test loop calls it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ from backends.model import Model
 from pipeline.evaluation.result_store import Kind
 from zoo.datasets.evaluation_dataset import INPUTS
 from zoo.errors import InputError
-from zoo.tasks import Result
+from zoo.tasks import Result, Task
 
 
 class Results(Protocol):
@@ -22,6 +22,12 @@ class Results(Protocol):
 
     def put(self, number: int, image: str, seconds: float, result: Result) -> None:
         """Keep one."""
+
+
+def stored_result(store: Results, item: Mapping[str, Any], task: Task, rule: Any) -> Result | None:
+    """The result in the store for an item, as the model gave it; None if there is none. `rule`: the preprocessing."""
+    result = store.get(item["number"], item["state"], task.own_result_type)
+    return None if result is None else result.of_task(task, task.kind.geometry(rule, item[task.input_kind]))
 
 
 class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
@@ -41,8 +47,7 @@ class EvaluatedModel(BaseModel):  # type: ignore[misc]  # mmengine is untyped
 
     def test_step(self, data: Sequence[dict[str, Any]]) -> list[Result]:
         """The results, in the order of the items. Raises InputError that names the image's file."""
-        kind = self.image_model.task.result_type
-        known = [self.store.get(item["number"], item["state"], kind) for item in data]
+        known = [stored_result(self.store, item, self.image_model.task, self.image_model.rule) for item in data]
         left = [item for item, result in zip(data, known, strict=True) if result is None]
         stored = {item["number"] for item in data} - {item["number"] for item in left}
         self.reused |= stored & self.earlier

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from pipeline.evaluation.actor import ReferenceSubject
+from pipeline.evaluation.by_actors import ActorPool
+from pipeline.evaluation.evaluated_model import EvaluatedModel
+from pipeline.evaluation.input_policy import InputPolicy
 from pipeline.evaluation.result_store import ResultStore
 from zoo.errors import InputError
+from zoo.metrics import build_metric
+from zoo.preprocess import Preprocess
+from zoo.tasks import Task, build_task
 from zoo.tasks.detection import DetectionResult
 from zoo.tasks.semantic_segmentation import SegmentationResult
 
@@ -128,6 +136,50 @@ def test_a_row_of_another_kind_is_not_taken(tmp_path: Path) -> None:
     file.close()
     with ResultStore(path) as store:
         assert store.get(0, "i", type(RESULT)) is None
+
+
+class OneObject:
+    """In place of a Model: in each image an object, at the top left of its tensor."""
+
+    rule = Preprocess((64, 96))  # a letterbox, so that images of other proportions are padded
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def __call__(self, images: list[Any]) -> list[Any]:
+        masks = np.zeros((1, 1, 28, 28), np.float32)
+        masks[..., 2:20, 4:16] = 1
+        outputs = {"num_dets": [1], "boxes": [[[8, 4, 32, 24]]], "scores": [[0.9]], "labels": [[0]]}
+        arrays = {name: np.array(values) for name, values in outputs.items()} | {"masks": masks}
+        return [self.task.results(arrays, [self.task.kind.geometry(self.rule, image)])[0] for image in images]
+
+
+@pytest.mark.parametrize(
+    "section", [{"type": "InstanceMasks"}, {"type": "InstanceSegmentation", "sampled_masks": True}]
+)
+def test_reused_results_are_judged_as_fresh_ones(tmp_path: Path, section: dict[str, Any]) -> None:
+    model: Any = OneObject(build_task({**section, "classes": [{"name": "one", "category_id": 1}]}))
+    items = []
+    for number, size in enumerate([(100, 60), (50, 120)]):
+        image = np.zeros((*size, 3), np.uint8)
+        (found,) = model([image])
+        truth = {"boxes": found.boxes, "labels": [0], "masks": found.image_masks(*size)}
+        items.append({"number": number, "state": "s", "image_id": number, "path": "p", "image": image} | truth)
+    path, earlier = tmp_path / "x.sqlite", frozenset((0, 1))
+    ResultStore.prepare(path, MODEL, resume=False)
+    for reused in (frozenset(), earlier):
+        metric = build_metric({"type": "CocoMaskAP"})
+        with ResultStore(path) as store:
+            evaluated = EvaluatedModel(model, store, reused)
+            metric.process(items, evaluated.test_step(items))
+        assert evaluated.reused == reused
+        assert metric.evaluate(2)["coco/mask_AP"] == pytest.approx(100)
+    nobody: Any = None
+    plan: Any = SimpleNamespace(task=model.task, dataset=items, metric=lambda: build_metric({"type": "CocoMaskAP"}))
+    subject = ReferenceSubject(InputPolicy(model.rule, image_sizes=False), 1, "cpu", None, "")
+    judged = ActorPool(nobody, nobody).judge(subject, plan, path, earlier, batch_size=1, done=lambda _: None)
+    assert judged.resumed == 2
+    assert judged.figures["coco/mask_AP"] == pytest.approx(100)
 
 
 FILL = """
