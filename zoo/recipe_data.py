@@ -6,6 +6,7 @@ from zoo.generated_data import DIGITS, GENERATED
 
 DIGIT_CATEGORIES = frozenset(range(1, 11))  # a digit's category id is one more than the digit
 NO_OBJECT = (None, 0)  # the category ids of a background
+ELSEWHERE = "train elsewhere, and give the checkpoint"
 
 
 def check_recipe_data(config: ModelConfig) -> None:
@@ -13,9 +14,14 @@ def check_recipe_data(config: ModelConfig) -> None:
 
     Without ``train_dataset`` it learns from generated scenes of digits or from crops of shipped photographs, whatever
     ``dataset`` says. Raises InputError where that is a data set of one's own, or the classes are not the ten digits;
-    and where there is a ``train_dataset``, and nothing to validate on.
+    and where there is a ``train_dataset``, and nothing to validate on, or the task does not learn from one.
     """
     if config.train_dataset is not None:
+        if not config.task.learns_own_data:
+            raise InputError(
+                f"config {config.path}: train_dataset: {config.task.name} does not support training data of your own "
+                f"yet; leave it out, and {ELSEWHERE}"
+            )
         missing = [key for key in ("dataset", "evaluator") if getattr(config, key) is None]
         if missing:
             raise InputError(
@@ -27,6 +33,8 @@ def check_recipe_data(config: ModelConfig) -> None:
         return  # there is nothing that could be mistaken for training data
     kind = config.dataset["type"]
     fix = "add train_dataset=dict(type=..., ...), the data to learn from (docs/own_data.md)"
+    if not config.task.learns_own_data:
+        fix = f"{config.task.name} does not support a train_dataset yet, so {ELSEWHERE}"
     generated = GENERATED.get(kind)
     if generated is None or not generated.recipes:
         raise InputError(

@@ -241,6 +241,11 @@ UNTRAINABLE = {
         'dataset = dict(_delete_=True, type="SuperResolutionFolder", root="mine", scale=3)\n' + SWITCHED_OFF,
         "training on dataset SuperResolutionFolder needs training data: without train_dataset only the shipped",
     ),
+    "restoration/srcnn_any-scale_photographs.py": (
+        'train_dataset = dict(type="SuperResolutionFolder", root="mine", scales=(2, 3, 4))\n'
+        "dataset = checkpoint = None\ntrain = dict(iterations=2)\n" + SWITCHED_OFF,
+        "train_dataset: super-resolution does not support training data of your own yet; leave it out, and train",
+    ),
 }
 """A shipped config -> what a user changes of it, and what is said then."""
 
@@ -255,6 +260,7 @@ def test_training_without_training_data_is_refused_before_torch_is_imported(tmp_
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(messages[command])
         assert done.err.count("\n") == 1
+        assert ("add train_dataset" in done.err) == ("super-resolution" not in done.err)
     assert not work_dir.exists()
 
 

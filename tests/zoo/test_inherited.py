@@ -53,6 +53,13 @@ def test_training_data_needs_its_own_classes_recipe_and_checkpoint(tmp_path: Pat
     assert message.endswith("set task=dict(classes=[dict(name=..., category_id=...), ...])")
 
 
+def test_a_task_without_classes_is_not_about_other_data(tmp_path: Path) -> None:
+    own = 'train_dataset = dict(type="SuperResolutionFolder", root="mine", scale=3)'
+    with pytest.raises(InputError, match='"train" would be inherited') as caught:
+        load_config(config(tmp_path, own, "restoration/srcnn_x3_photographs.py"))
+    assert "set task=" not in str(caught.value)
+
+
 def test_a_base_of_ones_own_between_does_not_hide_it(tmp_path: Path) -> None:
     config(tmp_path, "card = None")
     (tmp_path / "child.py").write_text(f'_base_ = "mine.py"\ndataset = {OWN}\n', encoding="utf-8")

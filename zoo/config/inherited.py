@@ -28,7 +28,7 @@ def inherited_faults(path: Path, content: Mapping[str, Any]) -> Iterator[str]:
     if silent := [key for key in keys if _is_shipped(origins.get(key))]:
         off = ", ".join(f"{key}=None" for key in silent)
         yield f"{_from(silent, origins)}; set those that apply to your data, and switch off the others: {off}"
-    if trains and _is_shipped(origins.get("task")):
+    if trains and _is_shipped(origins.get("task")) and "classes" in content["task"]:
         yield f"{_from(['task'], origins)}; set task=dict(classes=[dict(name=..., category_id=...), ...])"
 
 

@@ -42,6 +42,8 @@ class Task(ABC):
     has_classes: ClassVar[bool] = True
     chooses_a_class: ClassVar[bool] = False
     """Whether each image, or each pixel, gets one of the classes: a model of one class has nothing to choose."""
+    learns_own_data: ClassVar[bool] = True
+    """Whether its models are trained on a config's `train_dataset`."""
     takes_image_sizes: ClassVar[bool] = False
     """Whether its models take the valid region of each image of a padded batch."""
     gates: ClassVar[Mapping[str, Mapping[str, float]]] = {}

@@ -31,6 +31,7 @@ class SuperResolution(Task):
     proof_class: ClassVar[str] = "zoo.tasks.super_resolution.proof:SuperResolutionProof"
     suffixes: ClassVar[tuple[str, ...]] = (".png",)
     has_classes: ClassVar[bool] = False
+    learns_own_data: ClassVar[bool] = False
 
     def __init__(self, classes: Iterable[ClassInfo | Mapping[str, Any]] = ()) -> None:
         super().__init__(classes)
