@@ -32,7 +32,7 @@ class KittiAP(Metric):
     Monocular 3D Object Detection, ICCV 2019). An object counts where its difficulty is that or an easier one; all
     others are ignored, and so are detections whose box in the image is lower than 40, 25 and 25 pixels. Detections
     outside of the image are left out, as KITTI's result files do not have them. Regions that are marked DontCare
-    concern boxes in the image alone. From 40 objects of a class on it is the kit's figure; of fewer see Curve.
+    concern boxes in the image alone. From 60 objects of a class on it is the kit's figure; of fewer see Curve.
 
     `classes`: the names of the task's classes, in its order, and `iou` the overlap of each that is a match. In points,
     0..100. Gives "kitti/3D_moderate", "kitti/BEV_easy" ..., and of each class "kitti/car_3D_moderate" ...

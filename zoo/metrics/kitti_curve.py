@@ -67,13 +67,14 @@ class Curve:
         """[R, 41]: the scores at which recall comes nearest to 0, 1/40, 2/40 ... 1; NaN where it is not reached.
 
         As the development kit chooses them, one pass over the sorted hits: a hit is passed over while the next one is
-        nearer to the recall that is due; the last one never is. The kit takes each hit once, so that fewer than 40
-        objects never come to 100 points; here a hit is taken for each recall that it is nearest to.
+        nearer to the recall that is due; the last one never is. The kit takes each hit once, so that 40 objects or
+        fewer never come to 100 points; here a hit is taken for each recall that it is nearest to. From 60 objects on
+        no hit is nearest to two, and both are the same.
         """
         weights = counts[:, self.hit_cloud].cumsum(axis=1)
         last = (weights[:, -1] if len(self.hits) else np.zeros(len(counts), np.int64)) - 1
         thresholds = np.full((len(counts), RECALLS + 1), np.nan)
-        place, due = np.full(len(counts), -1), 0.0
+        place, due = np.zeros(len(counts), np.int64), 0.0
         for step in range(RECALLS + 1):
             nearest = np.ceil(total * due - 1.5 - 1e-6).astype(np.int64)
             nearest += ((nearest + 2) / np.maximum(total, 1) - due) < (due - (nearest + 1) / np.maximum(total, 1))

@@ -83,18 +83,22 @@ def test_kitti_ap_is_the_plain_one(seed, image):
     assert compared > 5
 
 
-def test_from_forty_objects_on_it_is_the_development_kits():
-    rng = np.random.default_rng(5)
-    scenes = [random_scene(rng, most=16) for _ in range(24)]
+@pytest.mark.parametrize("objects", [40, 45, 59, 60])
+def test_from_sixty_objects_on_it_is_the_development_kits(objects):
+    rng = np.random.default_rng(4)
+    scenes = [random_scene(rng, most=16) for _ in range(32)]
+    left = objects
     for item, _ in scenes:
-        item["difficulty"] = item["difficulty"].clip(0, 1)
+        counting = (item["labels"] == 0) & ((item["labels"] == 0).cumsum() <= left)
+        item["difficulty"] = np.where(counting, item["difficulty"].clip(0, 1), -1)
+        left -= counting.sum()
+    assert left == 0
     _, figures = metric_of("KittiAP", scenes)
     plain = [plain_form(*scene) for scene in scenes]
-    assert all(sum((item["labels"] == label).sum() for item, _ in scenes) >= 40 for label in range(3))
-    for label, least in enumerate((0.7, 0.5, 0.5)):
-        expected = 100 * plain_ap(plain, label, 1, least, in_space=True, as_the_kit=True)
-        assert 1 < expected < 99
-        assert figures[f"kitti/{CLASSES[label]}_3D_moderate"] == pytest.approx(expected, abs=1e-9)
+    kits, ours = (100 * plain_ap(plain, 0, 1, 0.7, in_space=True, as_the_kit=kit) for kit in (True, False))
+    assert 1 < ours < 99
+    assert figures["kitti/car_3D_moderate"] == pytest.approx(ours, abs=1e-9)
+    assert (kits == pytest.approx(ours, abs=1e-9)) == (objects >= 60)
 
 
 @pytest.mark.parametrize("kind", ["KittiAP", "CentreDistanceMAP"])
@@ -178,6 +182,14 @@ def test_what_is_found_exactly_is_all_points():
     assert np.isnan(figures["kitti/cyclist_3D_easy"])
     _, figures = metric_of("CentreDistanceMAP", [one_car()] * 3)
     assert figures["nuscenes/mAP"] == pytest.approx(100)
+
+
+def test_one_of_many_is_nearest_to_no_recall_that_counts():
+    item, result = one_car()
+    _, figures = metric_of(
+        "KittiAP", [(item, result)] + [(item, {key: value[:0] for key, value in result.items()})] * 59
+    )
+    assert figures["kitti/car_3D_moderate"] == 0
 
 
 def test_an_object_that_is_too_hard_is_neither_missed_nor_wrong():
