@@ -78,6 +78,7 @@ class PredictionSession:
                     files=FILES in formats_of(options),
                     draw=options.draw,
                     resume=options.resume,
+                    lists_frames=options.json is not None,
                 )
             )
         workers = options.workers or (None if remote else self._usual_workers(manifest))

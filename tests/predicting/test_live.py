@@ -45,6 +45,20 @@ def test_ctrl_c_writes_what_was_seen(
     assert sorted(path.name for path in out.iterdir()) == ["camera-0_drawn.mp4", "predictions.jsonl"]
 
 
+def test_a_camera_without_end_has_no_list_of_its_files_without_end(
+    predict: Predict, detector: Path, tmp_path: Path, stop_after: Callable[[int, BaseException], None]
+) -> None:
+    out, data = tmp_path / "out", tmp_path / "data.json"
+    run = predict(detector, 0, "--out", out, "--format", "files", "jsonl", "--limit", 6)
+    listed = [line for line in run.out.splitlines() if line.startswith(str(out))]
+    assert listed == [str(out / "camera-0"), str(out / "predictions.jsonl")]
+    assert predict(detector, 0, "--out", out, "--limit", 6, "--json", data).code == 0
+    written = [str(out / f"camera-0/{number:06}.json") for number in range(6)]
+    assert json.loads(data.read_text(encoding="utf-8"))["written"] == written
+    stop_after(5, KeyboardInterrupt())
+    assert predict(detector, 0, "--out", out).err == f"interrupted; files written: 5, the last {written[4]}\n"
+
+
 def test_another_error_writes_what_was_seen(
     predict: Predict, detector: Path, tmp_path: Path, stop_after: Callable[[int, BaseException], None]
 ) -> None:

@@ -40,7 +40,9 @@ class Output:
     """A context manager: `add` each prediction, then `finish`. What was begun and is not whole is removed.
 
     `files`: whether each input gets files of its own, as the task writes them. `settings`: what a run that goes on must
-    have in common with the one before. `written`: the paths of all that was written, as text.
+    have in common with the one before. `count`: of the files that were written. `last`: the path of the last one, as
+    text. `written`: those of all; for the frames of a camera, which has no end, only where it `lists_frames`, else the
+    path of their folder.
     """
 
     def __init__(
@@ -53,8 +55,11 @@ class Output:
         files: bool = True,
         draw: bool = False,
         resume: bool = False,
+        lists_frames: bool = False,
     ) -> None:
         self.folder, self.task, self.tables, self.files, self.draw = folder, task, tables, files, draw
+        self.lists_frames = lists_frames
+        self.count, self.last = 0, ""
         self.written: list[str] = []
         self._journal = Journal(folder, settings, resume=resume)
         self._video: DrawnVideo | None = None
@@ -94,7 +99,8 @@ class Output:
         self._end(cut=cut)
         for table in self.tables:
             table.write(self.folder, self._journal.rows)
-            self.written += [str(self.folder / name) for name in table.files]
+            for name in table.files:
+                self._note(self.folder / name)
         if not failed:
             self._journal.remove()
 
@@ -111,7 +117,7 @@ class Output:
         if self._current is not None and self._current.recording is not None:
             if self._video is not None:
                 self._video.finish()
-                self.written.append(str(self._video.path))
+                self._note(self._video.path)
                 self._video = None
             if not (self._faulty or cut or self._current.live):
                 self._journal.end(self._current.label)
@@ -129,7 +135,13 @@ class Output:
         for suffix, content in contents.items():
             path = self.folder / f"{item.name}{suffix}"
             write_whole(path, content, make_folders=True)
-            self.written.append(str(path))
+            self._note(path, path.parent if item.source.live and not self.lists_frames else path)
+
+    def _note(self, path: Path, listed: Path | None = None) -> None:
+        """A file that was written, and the path that stands for it in the list."""
+        self.count, self.last = self.count + 1, str(path)
+        if self.written[-1:] != [name := str(listed or path)]:
+            self.written.append(name)
 
     def _draw_frame(self, source: Source, drawn: NDArray[Any]) -> None:
         assert source.recording is not None

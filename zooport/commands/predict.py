@@ -145,7 +145,9 @@ def _run_by_ray(options: argparse.Namespace) -> Mapping[str, Any]:
 def _describe(error: BaseException, session: "PredictionSession") -> None:
     """What a run that did not end well has done, and how to go on."""
     with_data(error, session.data)
-    if written := session.data["written"]:
-        error.add_note(f"files written: {len(written)}, the last {written[-1]}")
-    if session.output is not None and not session.live:
+    if (output := session.output) is None:
+        return
+    if output.count:
+        error.add_note(f"files written: {output.count}, the last {output.last}")
+    if not session.live:
         error.add_note("continue with --resume")
