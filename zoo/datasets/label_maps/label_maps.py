@@ -31,7 +31,7 @@ class LabelMaps(LabelMapDataset):
         classes: Sequence[ClassInfo],
     ) -> None:
         self.folders, self.only = (Path(images), Path(label_maps)), only
-        super().__init__(classes=classes, ignored=set(ignored))
+        super().__init__(classes=classes, ignored=tuple(ignored))
 
     def _pairs(self, faults: Faults) -> Iterator[Pair]:
         images = _by_name(self.folders[0], SUFFIXES, "images", faults)

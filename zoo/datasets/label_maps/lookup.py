@@ -18,7 +18,8 @@ SHOWN = 5
 class LabelLookup:
     """A table of 256 values: a class's category_id -> its id, an ignored value -> 255; the others are unknown.
 
-    `ignored` None: all that no class has. Raises InputError where ids do not fit, or a class has an ignored value.
+    `ignored` None: all that no class has. Raises InputError where ids or ignored values do not fit, or a class has an
+    ignored value.
     """
 
     def __init__(self, classes: Sequence[ClassInfo], ignored: Collection[int] | None) -> None:
@@ -27,6 +28,9 @@ class LabelLookup:
                 f"task with {len(classes)} classes: a label map has 8 bits, expected {IGNORE_LABEL} classes at most "
                 f"({IGNORE_LABEL} means ignored pixels)"
             )
+        for value in ignored or ():
+            if not _is_value(value):
+                raise InputError(f"ignored: got {value!r}, expected values of the label maps, 0 to {VALUES - 1}")
         self._table = np.full(VALUES, IGNORE_LABEL, np.uint8)
         self._known = np.full(VALUES, ignored is None)
         self._known[list(ignored or ())] = True
@@ -69,3 +73,7 @@ class LabelLookup:
         if message := self.fault(np.bincount(values.ravel(), minlength=VALUES) > 0):
             raise InputError(f"{path}: {message}")
         return self._table[values]
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) in range(VALUES)

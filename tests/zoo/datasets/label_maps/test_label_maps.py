@@ -1,6 +1,7 @@
 """Label maps: the lookup of values, and the layouts of Cityscapes and ADE20K."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.zoo.datasets.layouts import write_image, write_label_map
-from zoo.datasets import ADE20K, Cityscapes
+from zoo.datasets import ADE20K, Cityscapes, LabelMaps
 from zoo.datasets.label_maps.lookup import LabelLookup
 from zoo.errors import InputError
 from zoo.tasks import ClassInfo
@@ -57,6 +58,14 @@ def test_classes_that_do_not_fit_a_byte() -> None:
         LabelLookup([ClassInfo("far", 256)], set())
     with pytest.raises(InputError, match="classes 0 and 1 of the task: both have category_id 4"):
         LabelLookup([ClassInfo("a", 4), ClassInfo("b", 4)], set())
+
+
+@pytest.mark.parametrize("value", [-1, 256, 254.5, True, "5", [5]])
+def test_ignored_values_that_no_label_map_has(tmp_path: Path, value: object) -> None:
+    values: Any = [255, value]
+    with pytest.raises(InputError) as raised:
+        LabelMaps(tmp_path, tmp_path, ignored=values, classes=SKY_AND_TREE)
+    assert str(raised.value) == f"ignored: got {value!r}, expected values of the label maps, 0 to 255"
 
 
 def write_ade20k(root: Path, name: str, values: object, size: tuple[int, int] = (20, 30)) -> None:
