@@ -1,13 +1,19 @@
 """Numbers for inputs of a graph that have defaults, such as a threshold or a scale."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zoo.errors import InputError, nearest
+from zoo.tensor_spec import TensorSpec
+
+
+def graph_defaults(inputs: Iterable[TensorSpec], defaults: Mapping[str, float]) -> dict[str, NDArray[Any]]:
+    """The numbers as arrays [1] of their inputs' dtypes, in the order of the inputs."""
+    return {spec.name: np.array([defaults[spec.name]], spec.dtype) for spec in inputs if spec.name in defaults}
 
 
 def graph_settings(

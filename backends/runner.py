@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.graph_settings import graph_defaults
 from backends.input_check import InputCheck
 from zoo.errors import InputError
 from zoo.target import AxisRange
@@ -38,14 +39,7 @@ class Runner(ABC):
         self.outputs = tuple(outputs)
         self.axes: Mapping[str, AxisRange] = MappingProxyType(dict(axes or {}))
         self._check = InputCheck(self.inputs, self.axes)
-        default_values = defaults or {}
-        self.defaults: Mapping[str, Array] = MappingProxyType(
-            {
-                spec.name: np.array([default_values[spec.name]], spec.dtype)
-                for spec in self.inputs
-                if spec.name in default_values
-            }
-        )
+        self.defaults: Mapping[str, Array] = MappingProxyType(graph_defaults(self.inputs, defaults or {}))
         self._closed = False
 
     def run(self, arrays: Mapping[str, Array]) -> dict[str, Array]:

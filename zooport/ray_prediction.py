@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from backends.graph_settings import graph_defaults, graph_settings
 from backends.scale.blocks import in_blocks, limited, usual_size
 from backends.scale.cluster import cluster, fitting_actors
 from backends.scale.inputs import find_inputs, reached
@@ -15,7 +16,7 @@ from backends.scale.run_folder import RunFolder
 from backends.scale.shipped import ShippedDeployment, deployment_contents
 from backends.scale.storage import is_uri
 from zoo.addresses import without_password
-from zoo.errors import InputError, SomeInputsFailedError, nearest
+from zoo.errors import SomeInputsFailedError
 from zoo.progress import Progress
 from zooport.prediction_options import check_task, graph_inputs
 from zooport.ray_options import check_ray_options
@@ -124,8 +125,5 @@ def _graph_inputs(options: argparse.Namespace, manifest: "Manifest") -> Mapping[
     """Raises InputError for a deployment, and for inputs of its graph, that have no results."""
     manifest.check_results(options.deployment)
     inputs = graph_inputs(options.input)
-    for name in inputs:
-        if name not in manifest.defaults:
-            words = nearest(name, manifest.defaults) if manifest.defaults else "it has no inputs that can be set"
-            raise InputError(f'{options.deployment}: unknown input "{name}"; {words}')
+    graph_settings(str(options.deployment), graph_defaults(manifest.inputs, manifest.defaults), inputs)
     return inputs

@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from backends.graph_settings import graph_defaults, graph_settings
 from backends.pool import CLOSED, Pool
 from backends.serving.address import parse_address
 from backends.serving.protocol import DEPLOYMENT, DTYPES, FILE, read_manifest
 from backends.streams import Streams
-from zoo.errors import BackendUnavailableError, InputError, ZooportError, nearest
+from zoo.errors import BackendUnavailableError, InputError, ZooportError
 from zoo.sources import Item
 from zoo.tasks import Result
 
@@ -55,7 +56,7 @@ class RemoteModel(Streams):
             described = self._infer(b"", [DEPLOYMENT], {})[DEPLOYMENT]
             self.manifest = read_manifest(described.tobytes(), address)
             self.task = self.manifest.build_task()
-            self._dtypes = {spec.name: spec.dtype for spec in self.manifest.inputs}
+            self._defaults = graph_defaults(self.manifest.inputs, self.manifest.defaults)
             self._outputs = self._asked(lambda client: _output_names(client.get_model_metadata(self._parsed.model)))
         except BaseException:
             self._release()
@@ -64,28 +65,28 @@ class RemoteModel(Streams):
     def _group(self, inputs: Mapping[str, float]) -> int:
         if self._closed:
             raise InputError(f"{self.address}: {CLOSED}")
-        for name in inputs:
-            if name not in self.manifest.defaults:
-                known = self.manifest.defaults
-                words = nearest(name, known) if known else "it has no inputs that can be set"
-                raise InputError(f'{self.address}: unknown input "{name}"; {words}')
+        self._settings(inputs)
         return 1
 
-    def _results(self, items: list[Item], inputs: Mapping[str, float]) -> list[Result]:
-        return [self._result(item, inputs) for item in items]
+    def _settings(self, inputs: Mapping[str, float]) -> Arrays:
+        return graph_settings(self.address, self._defaults, inputs)
 
-    def _result(self, item: Item, inputs: Mapping[str, float]) -> Result:
+    def _results(self, items: list[Item], inputs: Mapping[str, float]) -> list[Result]:
+        settings = self._settings(inputs)
+        return [self._result(item, settings) for item in items]
+
+    def _result(self, item: Item, settings: Arrays) -> Result:
         is_file = item.source.recording is None
         content = _content(item.source.label) if is_file else self.task.kind.file_content(item.value)
-        arrays = self._infer(content, self._outputs, inputs)
+        arrays = self._infer(content, self._outputs, settings)
         with self._reading():
             result = self.task.own_result_type.of_arrays(arrays)
         return result.of_task(self.task, self.task.kind.geometry(self.manifest.preprocess, item.value))
 
-    def _infer(self, content: bytes, outputs: list[str], inputs: Mapping[str, float]) -> Arrays:
+    def _infer(self, content: bytes, outputs: list[str], settings: Arrays) -> Arrays:
         """The outputs without their batch axis."""
         tensors = [self._tensor(FILE, np.frombuffer(content, np.uint8))]
-        tensors += [self._tensor(name, np.array([value], self._dtypes[name])) for name, value in inputs.items()]
+        tensors += [self._tensor(name, array) for name, array in settings.items()]
         requested = [self._http.InferRequestedOutput(name) for name in outputs]
         return self._asked(
             lambda client: _arrays(client.infer(self._parsed.model, tensors, outputs=requested), outputs)

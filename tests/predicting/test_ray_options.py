@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.backends.conftest import rewrite_manifest
+from tests.backends.serving.conftest import write_adjustable
 from tests.predicting.conftest import Predict
+from zoo.manifest import Manifest
 from zoo.optional_library import find_spec
 
 RULES = {
@@ -51,6 +54,17 @@ def test_wrong_arguments(
     assert run.err.startswith("error: ")
     assert run.err.count("\n") == 1
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_number_that_does_not_fit_its_input(predict: Predict, photos: Path, tmp_path: Path) -> None:
+    deployment = write_adjustable(tmp_path / "adjustable")
+    images, number = Manifest.read(deployment).inputs
+    rewrite_manifest(deployment, inputs=(images, number._replace(dtype="int64")))
+    flags = ["--engine", "ray", "--out", tmp_path / "out", "--input", "score_threshold=2.5"]
+    run = predict(deployment, photos, *flags)
+    assert run.code == 2
+    assert run.err == f'error: {deployment}: input "score_threshold" is 2.5, expected an integer, 1 or more\n'
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_ray_the_extra_is_named(

@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,17 @@ import pytest
 from backends import load
 from backends.serving import remote_model
 from backends.serving.address import parse_address
-from backends.serving.protocol import DEPLOYMENT
+from backends.serving.protocol import DEPLOYMENT, manifest_content
 from backends.serving.remote_model import RemoteModel
 from backends.serving.v2_http import error_body
-from tests.backends.serving.conftest import OUTPUTS
+from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS
 from tests.backends.serving.small_server import FULL, Server, serving
 from tests.examples import slow_but
 from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run
 from tests.zoo.sources.videos import write_video
 from zoo.errors import BackendUnavailableError, InputError
+from zoo.manifest import Manifest
 
 needs_client = pytest.mark.skipif(
     find_spec("tritonclient") is None, reason="needs the extra serve (tritonclient), which sends requests"
@@ -190,6 +192,45 @@ def test_the_answer_of_another_server_is_one_line(
     assert (run.code, run.err.count("\n")) == (2, 1)
     assert server.address in run.err
     assert message in run.err
+
+
+@needs_client
+@pytest.mark.parametrize("served", [ADJUSTABLE], indirect=True)
+@pytest.mark.parametrize(
+    ("dtype", "number", "words"),
+    [
+        ("int64", "2.5", "is 2.5, expected an integer, 1 or more"),
+        ("int64", "1e30", "is too large for int64; give a smaller number"),
+        ("int64", "inf", "is inf, expected a number"),
+        ("float32", "nan", "is nan, expected a number"),
+        ("float32", "1e39", "is too large for float32; give a smaller number"),
+    ],
+)
+def test_a_number_that_does_not_fit_its_input_is_not_sent(
+    server: Server,
+    deployments: dict[str, Path],
+    predict: Predict,
+    files: list[Path],
+    dtype: str,
+    number: str,
+    words: str,
+) -> None:
+    manifest = Manifest.read(deployments[ADJUSTABLE])
+    inputs = [spec._replace(dtype=dtype) if spec.name == "score_threshold" else spec for spec in manifest.inputs]
+    content = manifest_content(replace(manifest, inputs=tuple(inputs)))
+    server.pages = [(200, answer_of(1, len(content), content=content))]
+    run = predict([server.address, str(files[0]), "--input", f"score_threshold={number}"])
+    assert (run.code, run.err) == (2, f'error: {server.address}: input "score_threshold" {words}\n')
+
+
+@needs_client
+@pytest.mark.parametrize("served", [ADJUSTABLE], indirect=True)
+def test_a_number_is_sent_as_a_local_deployment_takes_it(
+    server: Server, deployments: dict[str, Path], files: list[Path]
+) -> None:
+    with load(deployments[ADJUSTABLE], threads=1) as local, RemoteModel(server.address) as remote:
+        ours, theirs = (next(model.stream(files[-1], score_threshold=0.5)).result for model in (local, remote))
+        assert theirs == ours != next(local.stream(files[-1])).result
 
 
 @needs_client
