@@ -116,6 +116,8 @@ class RemoteModel(Streams):
         """Raises InputError where an answer has another form."""
         try:
             yield
+        except OSError:  # of the connection: a certificate that is refused is a ValueError as well
+            raise
         except FORM as error:
             raise InputError(
                 f"{self.address}: the answer is none of zooport's ({type(error).__name__}: {_one_line(str(error))}), "

@@ -7,7 +7,7 @@ as the server does: whatever runs it has to have a limit.
 
 import json
 import sys
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,8 +20,9 @@ def status_of(address: str, content: bytes) -> int:
     size = len(content)
     tensor = {"name": "file", "shape": [1, size], "datatype": "UINT8", "parameters": {"binary_data_size": size}}
     head = json.dumps({"inputs": [tensor], "parameters": {"binary_data_output": True}}).encode()
-    connection = HTTPConnection(parts.netloc)
-    path = f"/v2/models/{parts.path.strip('/')}/infer"
+    connection = (HTTPSConnection if parts.scheme == "https" else HTTPConnection)(parts.netloc)
+    prefix, _, model = parts.path.rstrip("/").rpartition("/")
+    path = f"{prefix}/v2/models/{model}/infer"
     connection.request("POST", path, head + content, {"Inference-Header-Content-Length": str(len(head))})
     with connection.getresponse() as response:
         response.read()

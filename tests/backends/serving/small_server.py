@@ -17,17 +17,24 @@ FULL = (503, error_body("Exceeds maximum queue size"))
 
 
 class Server(ThreadingHTTPServer):
-    """``pages``: status and body of the next answers. ``model``: executes one batch at a time."""
+    """``pages``: status and body of the next answers. ``model``: executes one batch at a time.
 
-    def __init__(self, name: str, model: Any, outputs: Sequence[str]) -> None:
+    ``prefix``: a path in front of the protocol's own, such as "/some/path".
+    """
+
+    def __init__(self, name: str, model: Any, outputs: Sequence[str], prefix: str = "") -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.name, self.model, self.outputs = name, model, outputs
+        self.name, self.model, self.outputs, self.prefix = name, model, outputs, prefix
         self.pages: list[tuple[int, bytes]] = []
         self.lock = threading.Lock()
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/{self.name}"
+        return f"http://127.0.0.1:{self.server_port}{self.prefix}/{self.name}"
+
+    @property
+    def path(self) -> str:
+        return f"{self.prefix}/v2/models/{self.name}"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -35,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        if self.path != f"/v2/models/{self.server.name}":
+        if self.path != self.server.path:
             self.answer(404, error_body("no such path"))
             return
         with self.server.lock:
@@ -46,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path != f"/v2/models/{self.server.name}/infer":
+        if self.path != f"{self.server.path}/infer":
             self.answer(404, error_body("Request for unknown model: it is not found"))
             return
         with self.server.lock:
@@ -80,8 +87,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(name: str, model: Any, outputs: Sequence[str]) -> Iterator[Server]:
-    with Server(name, model, outputs) as server:
+def serving(name: str, model: Any, outputs: Sequence[str], prefix: str = "") -> Iterator[Server]:
+    with Server(name, model, outputs, prefix) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -283,6 +284,22 @@ def test_another_model_another_input_and_no_server(server: Server, predict: Pred
         run = predict([f"http://127.0.0.1:{taken.getsockname()[1]}/cars", str(files[0])])
     assert (run.code, run.err.count("\n")) == (4, 1)
     assert "the server does not answer" in run.err
+
+
+@needs_client
+def test_a_refused_certificate_is_no_answer(
+    predict: Predict, files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's error is a ValueError as well."""
+
+    def refuse(_: RemoteModel) -> None:
+        raise ssl.SSLCertVerificationError(1, "certificate verify failed: self-signed certificate")
+
+    monkeypatch.setattr(RemoteModel, "_client", refuse)
+    run = predict(["https://localhost:1/cars", str(files[0])])
+    assert (run.code, run.err.count("\n")) == (4, 1)
+    assert "the server does not answer (" in run.err
+    assert "certificate verify failed: self-signed certificate); start it, or try again later" in run.err
 
 
 @pytest.mark.parametrize("address", ["http://", "http://host:8000", "http://host:8000/", "https://me:secret@host/cars"])
