@@ -4,7 +4,7 @@ import json
 import posixpath
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from glob import has_magic
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -64,7 +64,7 @@ class Inputs(NamedTuple):
 def find_inputs(names: Sequence[str], kind: InputKind, *, recursive: bool) -> list[Inputs]:
     """All inputs, in the order of `names`, those of a folder and of a glob by name; each file once.
 
-    `names`: a file, a folder, a glob, a Parquet file, a folder of Parquet files, or a URI of one of these. Rows of a
+    `names`: a file, a folder or a glob of files, the same of Parquet files, or a URI of one of these. Rows of a
     Parquet file come by its row groups. Raises InputError for what is not there, for a folder or a glob without inputs,
     and for a video or a camera.
     """
@@ -92,11 +92,12 @@ def reached(names: Sequence[str]) -> dict[str, str]:
 def _of(name: str, kind: InputKind, *, recursive: bool) -> Iterator[Inputs]:
     """What one name names."""
     storage = Storage(name)
-    if tables := _tables(storage, kind, recursive=recursive):
+    files = _files(storage, recursive=recursive)
+    if tables := _tables(files, storage, kind):
         for path in tables:
             yield from _rows(storage, path)
     elif is_uri(name):
-        paths = [path for path in _uri_files(storage, recursive=recursive) if path.lower().endswith(kind.suffixes)]
+        paths = [path for path in files if path.lower().endswith(kind.suffixes)]
         if not paths:
             more = "" if recursive else "; --recursive also searches the folders in it"
             raise InputError(
@@ -110,35 +111,38 @@ def _of(name: str, kind: InputKind, *, recursive: bool) -> Iterator[Inputs]:
             yield Inputs("", str(Path(source.label).absolute()), source.label)
 
 
-def _tables(storage: Storage, kind: InputKind, *, recursive: bool) -> list[str]:
-    """The Parquet files of a location, or none. Raises InputError for a folder that has files of inputs, too."""
+def _files(storage: Storage, *, recursive: bool) -> list[str]:
+    """The files of a folder, of a pattern, or the one that it is; of what is no path of this machine, none.
+
+    A pattern of a URI is in its last part. Raises InputError for a URI of nothing.
+    """
     if storage.location in ("", "-") or "\0" in storage.location:
         return []
+    folder, name = posixpath.split(storage.path)
+    if not storage.is_local and has_magic(folder):
+        raise InputError(f"{storage.location}: a pattern in the name of a folder; name the folder, with --recursive")
+    if not storage.is_local and has_magic(name):
+        return [path for path in storage.listed(folder) if fnmatchcase(posixpath.basename(path), name)]
     place = storage.kind()
     if place == "folder":
-        paths = storage.listed(recursive=recursive)
-        tables = [path for path in paths if path.endswith(TABLE)]
-        if tables and any(path.lower().endswith(kind.suffixes) for path in paths):
-            raise InputError(
-                f"{storage.location}: has Parquet files as well as {kind.noun} files; name one of them, as in "
-                f"{storage.location.rstrip('/')}/*{kind.suffixes[0]}"
-            )
-        return tables
-    return [storage.path] if place == "file" and storage.path.endswith(TABLE) else []
+        return storage.listed(recursive=recursive)
+    if place == "file":
+        return [storage.path]
+    if storage.is_local:
+        matches = (Path(match).absolute() for match in glob(storage.location, recursive=True))  # noqa: PTH207 - any root
+        return sorted(str(match) for match in matches if match.is_file())
+    raise InputError(f"{storage.location}: no such file or folder; check the name")
 
 
-def _uri_files(storage: Storage, *, recursive: bool) -> list[str]:
-    """The files of a URI: of a folder, of a pattern in its last part, or the one that it is."""
-    folder, name = posixpath.split(storage.path)
-    if has_magic(folder):
-        raise InputError(f"{storage.location}: a pattern in the name of a folder; name the folder, with --recursive")
-    if has_magic(name):
-        paths = storage.listed(folder)
-        return [path for path in paths if fnmatchcase(posixpath.basename(path), name)]
-    kind = storage.kind()
-    if kind == "nothing":
-        raise InputError(f"{storage.location}: no such file or folder; check the name")
-    return [storage.path] if kind == "file" else storage.listed(recursive=recursive)
+def _tables(files: list[str], storage: Storage, kind: InputKind) -> list[str]:
+    """The Parquet files among the files of a location. Raises InputError where files of inputs are as well."""
+    tables = [path for path in files if path.endswith(TABLE)]
+    if tables and any(path.lower().endswith(kind.suffixes) for path in files):
+        raise InputError(
+            f"{storage.location}: has Parquet files as well as {kind.noun} files; name one of them, by a pattern such "
+            f"as *{kind.suffixes[0]} or *{TABLE}"
+        )
+    return tables
 
 
 def _rows(storage: Storage, path: str) -> Iterator[Inputs]:

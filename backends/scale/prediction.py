@@ -18,6 +18,7 @@ from backends.scale.refusal import raise_refusal
 from backends.scale.run_folder import RunFolder, part_name
 from zoo.errors import InputError
 from zoo.files.locks import locked
+from zoo.tables.parquet import text_of
 
 READERS = 16  # of the ends of files that an earlier run has written
 
@@ -83,7 +84,7 @@ def predict_blocks(ray: Any, folder: RunFolder, job: PredictionJob, actors: Acto
 
 
 def _row(block: Block) -> dict[str, Any]:
-    return {"name": block.name, "block": block.number, "inputs": json.dumps(block.inputs)}
+    return {"name": text_of(block.name), "block": block.number, "inputs": json.dumps(block.inputs)}
 
 
 def _faults(folder: RunFolder) -> int:

@@ -32,8 +32,8 @@ def read_inputs(inputs: Iterable[Inputs], kind: InputKind, uris: Mapping[str, st
             yield Item(source, fault=str(error).replace(each.path, each.label) if not each.base else str(error))
         except FileNotFoundError:
             yield Item(source, fault=f"{kind.noun} {each.label}: no such file")
-        except OSError as error:
-            reason = " ".join(str(error.strerror or error).split())
+        except (OSError, UnicodeError) as error:  # pyarrow takes no name that is not UTF-8
+            reason = " ".join(str(getattr(error, "strerror", None) or error).split())
             yield Item(source, fault=f"{kind.noun} {each.label}: cannot be read ({reason})")
         except MemoryError:
             yield Item(source, fault=f"{kind.noun} {each.label}: there is not enough memory to read it")

@@ -1,6 +1,7 @@
 """Sources of a large run: files, globs, URIs and Parquet files, named without being read, and the blocks of them."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +15,11 @@ from pyarrow import fs
 from backends.scale import reading
 from backends.scale.blocks import Block, in_blocks, limited, usual_size
 from backends.scale.inputs import Inputs, find_inputs, reached
-from backends.scale.predictor import BlockPredictor
+from backends.scale.prediction import _row, held
+from backends.scale.predictor import BlockPredictor, PredictionJob
 from backends.scale.reading import read_inputs
+from backends.scale.run_folder import RunFolder
+from backends.scale.storage import Storage
 from tests.backends.scale.test_predictor import shipped
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
@@ -41,6 +45,82 @@ def test_a_folder_a_glob_and_their_uris_name_the_same_files(photos: Path) -> Non
     assert names(photos, recursive=True) == names(photos.as_uri(), recursive=True) == [*flat, "0.png"]
     (one,) = find_inputs([f"{photos.as_uri()}/1.png"], KIND, recursive=False)
     assert (one.base, one.path, one.label) == (one.label, str(photos / "1.png"), f"{photos.as_uri()}/1.png")
+
+
+def test_a_folder_that_a_uri_escapes(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = photos.rename(photos.parent / "my photos")
+    uri = folder.as_uri()
+    assert uri.endswith("/my%20photos")
+    for source in (uri, f"{uri}/", f"{uri}/*.png"):
+        inputs = find_inputs([source], KIND, recursive=False)
+        assert [each.label for each in inputs] == [f"file://{folder}/{number}.png" for number in range(6)]
+        assert [item.fault is None for item in read_inputs(inputs, KIND)] == [number != 3 for number in range(6)]
+    assert len(find_inputs([uri, str(folder), f"{uri}/*.png"], KIND, recursive=False)) == 6  # each once
+    storage = Storage("s3://bucket/my%20photos?region=none&endpoint_override=localhost")
+    assert storage.label(f"{storage.path}/0.png") == "s3://bucket/my photos/0.png"
+
+
+def test_a_name_that_is_not_utf_8(detector: Path, photos: Path, tmp_path: Path) -> None:
+    """pyarrow lists no folder that has one."""
+    name = os.fsdecode(b"\xff.png")
+    (photos / "5.png").rename(photos / name)
+    (photos / os.fsdecode(b".\xff")).write_bytes(b"")
+    inputs = find_inputs([str(photos)], KIND, recursive=True)
+    assert [Path(each.path).name for each in inputs] == [*(f"{number}.png" for number in range(5)), name]
+    out = tmp_path / "out"
+    run = RunFolder(str(out), {}, resume=False)
+    out.mkdir()
+    (out / os.fsdecode(b".\xff")).write_bytes(b"")
+    with held(run):
+        run.begin(in_blocks(inputs, 100))
+    (block,) = run.blocks()
+    row = _row(block)
+    assert pa.array([row["name"]]).to_pylist() == [f"block 0 ({photos}/0.png to {photos}/\\udcff.png)"]
+    predictor = BlockPredictor(PredictionJob(shipped(detector), str(out)), dict)
+    predictor({"block": [0], "inputs": [row["inputs"]]})
+    (part,) = out.glob("part-*.parquet")
+    last = pq.read_table(part).to_pylist()[-1]
+    assert (last["source"], last["fault"]) == (f"{photos}/\\udcff.png", None)
+    *_, item = read_inputs(find_inputs([photos.as_uri()], KIND, recursive=False), KIND)
+    assert str(item.fault).endswith(
+        ": cannot be read ('utf-8' codec can't encode character '\\udcff' in position "
+        f"{len(str(photos)) + 1}: surrogates not allowed)"
+    )
+    with (
+        pytest.raises(InputError, match=r"--out .*: cannot be written \('utf-8' codec can't encode"),
+        held(RunFolder(str(tmp_path / name), {}, resume=False)),
+    ):
+        pass
+
+
+def test_a_link_to_a_folder_is_not_followed(photos: Path) -> None:
+    (photos / "link").symlink_to(photos)
+    (photos / "link.png").symlink_to(photos / "0.png")
+    expected = [*(f"{number}.png" for number in range(6)), "link.png"]
+    assert names(photos.as_uri(), recursive=True) == expected
+    assert Storage(str(photos)).listed(recursive=True) == [str(photos / name) for name in expected]
+
+
+def test_a_pattern_of_parquet_files(photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a path in any of its parts, of a URI in the last one."""
+    for name in ("a/1", "a/2", "b/3"):
+        table = tmp_path / f"shards-{name}.parquet"
+        table.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"image": [(photos / "1.png").read_bytes()]}), table)
+    (tmp_path / "shards-a/out.parquet").mkdir()
+    (tmp_path / "shards-a/3.txt").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    for source in ("shards-a/*.parquet", tmp_path / "shards-a/*", f"{tmp_path.as_uri()}/shards-a/*.parquet"):
+        inputs = find_inputs([str(source)], KIND, recursive=False)
+        assert [(each.path, each.column) for each in inputs] == [
+            (str(tmp_path / f"shards-a/{number}.parquet"), "image") for number in (1, 2)
+        ]
+        assert all(item.value is not None for item in read_inputs(inputs, KIND))
+    assert names("shards-*/[23].parquet") == ["2.parquet", "3.parquet"]
+    (tmp_path / "shards-a/4.png").write_bytes(b"")
+    for source in ("shards-a/*", f"{tmp_path.as_uri()}/shards-a/*"):
+        with pytest.raises(InputError, match=r"image files; name one of them, by a pattern such as \*.bmp or \*.parq"):
+            names(source)
 
 
 def test_items_of_a_uri_are_those_of_the_file(photos: Path) -> None:
