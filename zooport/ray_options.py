@@ -2,7 +2,7 @@
 
 import argparse
 
-from backends.scale.cluster import check_address
+from backends.scale.cluster import GPUS, check_address, is_gpus
 from backends.serving.address import is_address
 from zoo.errors import InputError
 from zoo.sources.finding import LIST
@@ -41,7 +41,7 @@ def check_ray_evaluation(options: argparse.Namespace) -> None:
 def check_cluster(options: argparse.Namespace) -> None:
     """The flags that say where the actors run. Raises InputError."""
     check_counts(options, "workers")
-    if options.gpus is not None and not options.gpus > 0:
-        raise InputError(f"--gpus {options.gpus:g}: expected the GPUs of each actor, for example 1 or 0.5")
+    if options.gpus is not None and not is_gpus(options.gpus):
+        raise InputError(f"--gpus {options.gpus:g}: expected for each actor {GPUS}")
     if options.address is not None:
         check_address(options.address)

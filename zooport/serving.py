@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.registry import get_backend
-from backends.scale.cluster import Actors, cluster_words, room_for
+from backends.scale.cluster import GPUS, Actors, cluster_words, is_gpus, room_for
 from backends.serving.address import check_name
 from backends.serving.protocol import check_outputs
 from backends.serving.served_model import ServedModelSettings
@@ -20,7 +20,6 @@ COUNTS = {"replicas": (1, 10_000), "threads": (1, MAX_THREADS), "queue": (64, 1_
 """Name -> its default, and the most that is taken."""
 SECONDS = {"arrival": 60.0, "patience": 60.0}
 DAY = 86400.0
-MAX_GPUS, SMALLEST_SHARE = 1024, 0.01
 SHOWN = 40  # characters of a wrong value
 NAMES = ("deployment", "image", "name", "device", "gpus", "check", *COUNTS, *SECONDS)
 WORDS = {"true": True, "false": False}
@@ -108,11 +107,8 @@ def _count(name: str, value: object) -> int:
 
 def _share(value: object) -> float:
     gpus = _number(value)
-    if not 0 <= gpus <= MAX_GPUS or (gpus > 1 and not gpus.is_integer()) or 0 < gpus < SMALLEST_SHARE:
-        raise InputError(
-            f"gpus={str(value)[:SHOWN]}: expected 0, a share from {SMALLEST_SHARE:g} to 1, or an integer up to "
-            f"{MAX_GPUS}"
-        )
+    if gpus != 0 and not is_gpus(gpus):
+        raise InputError(f"gpus={str(value)[:SHOWN]}: expected 0, {GPUS}")
     return gpus
 
 

@@ -17,6 +17,8 @@ AUTO = "auto"
 ADDRESS = re.compile(r"(?:ray://)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+):(\d{1,5})")
 SECONDS = 5.0  # for the first answer of a cluster's machine
 MAX_PORT = 65535
+MAX_GPUS, SMALLEST_SHARE = 1024, 0.01
+GPUS = f"a share from {SMALLEST_SHARE:g} to 1, or an integer up to {MAX_GPUS}"
 PACKAGES = Path(__file__).resolve().parents[2]
 """Where the processes of a cluster of its own find zooport's packages, also those of a checkout."""
 QUIET = {"RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
@@ -53,6 +55,11 @@ def check_address(address: str) -> None:
         raise InputError(
             f"--address {address}: expected ray://HOST:10001, HOST:6379, or {AUTO} on a machine of the cluster"
         )
+
+
+def is_gpus(gpus: float) -> bool:
+    """Whether each actor can have so many GPUs, see GPUS: Ray gives a share of one, or whole ones."""
+    return SMALLEST_SHARE <= gpus <= 1 or (1 < gpus <= MAX_GPUS and float(gpus).is_integer())
 
 
 @contextmanager
@@ -165,6 +172,9 @@ def _resources(nodes: list[Mapping[str, Any]]) -> list[Mapping[str, float]]:
 
 
 def _room(node: Mapping[str, float], actor: Actors) -> int:
-    """How many actors a machine can hold."""
+    """How many actors a machine can hold. A share of a GPU is of one GPU."""
     by_cpu = int(node.get("CPU", 0) // actor.cpus)
-    return by_cpu if not actor.gpus else min(by_cpu, int(node.get("GPU", 0) / actor.gpus + 1e-9))
+    if not actor.gpus:
+        return by_cpu
+    devices = int(node.get("GPU", 0))
+    return min(by_cpu, devices * int(1 / actor.gpus + 1e-9) if actor.gpus < 1 else int(devices // actor.gpus))

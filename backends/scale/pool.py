@@ -8,10 +8,10 @@ from queue import Empty, Full, Queue
 from typing import Any
 
 from backends.scale.attempts import BoundedWorker, attempts_of
-from backends.scale.cluster import Actors, fitting_actors
+from backends.scale.cluster import Actors, room_for
 from backends.scale.remote_driver import driven_remotely, is_client
 from backends.scale.storage import EXTRA, USE
-from zoo.errors import BackendUnavailableError, InputError
+from zoo.errors import BackendUnavailableError
 from zoo.optional_library import optional_library
 
 AT_ONCE = 2000
@@ -45,11 +45,12 @@ def _wave(
     ray: Any, worker: type, arguments: Sequence[Any], rows: Sequence[Row], actors: Actors
 ) -> Iterator[dict[str, Any]]:
     data = optional_library("ray.data", EXTRA, USE)
+    actors = actors._replace(size=min(actors.size, len(rows)))
     results = data.from_items(list(rows), override_num_blocks=len(rows)).map_batches(
         BoundedWorker,
         fn_constructor_args=[attempts_of(ray), worker, list(arguments)],
         batch_size=1,
-        compute=data.ActorPoolStrategy(size=min(actors.size, len(rows)), max_tasks_in_flight_per_actor=IN_FLIGHT),
+        compute=data.ActorPoolStrategy(size=actors.size, max_tasks_in_flight_per_actor=IN_FLIGHT),
         num_cpus=actors.cpus,
         num_gpus=actors.gpus or None,
     )
@@ -75,21 +76,21 @@ def _wave(
 
     threading.Thread(target=run, name="zooport-ray", daemon=True).start()
     try:
-        yield from _rows(ray, queue, actors)
+        yield from _rows(ray, queue, actors, len(rows))
     finally:
         ended.set()
 
 
 def _rows(
-    ray: Any, queue: "Queue[tuple[dict[str, Any] | None, BaseException | None]]", actors: Actors
+    ray: Any, queue: "Queue[tuple[dict[str, Any] | None, BaseException | None]]", actors: Actors, left: int
 ) -> Iterator[dict[str, Any]]:
-    """Those that come out of the queue, until None does."""
+    """Those that come out of the queue, until None does. `left`: how many will; actors that have none are ended."""
     lost = 0.0
     while True:
         try:
             row, error = queue.get(timeout=LOOK)
         except Empty:
-            lost = lost + LOOK if _is_short(ray, actors) else 0.0
+            lost = lost + LOOK if _is_short(ray, actors._replace(size=min(actors.size, left))) else 0.0
             if lost >= PATIENCE:
                 logging.getLogger(TRACES).disabled = True
                 raise BackendUnavailableError(
@@ -101,13 +102,10 @@ def _rows(
             raise error
         if row is None:
             return
+        left -= 1
         yield row
 
 
 def _is_short(ray: Any, actors: Actors) -> bool:
     """Whether the machines that are left cannot hold all actors."""
-    try:
-        fitting_actors(ray.nodes(), actors.size, actors.gpus)
-    except InputError:
-        return True
-    return False
+    return room_for(ray.nodes(), actors) < actors.size

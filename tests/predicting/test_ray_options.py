@@ -22,7 +22,10 @@ RULES = {
     ),
     ("--engine", "ray", "--out", "OUT", "--block-size", "0"): "--block-size 0: expected 1 or more",
     ("--engine", "ray", "--out", "OUT", "--gpus", "0"): (
-        "--gpus 0: expected the GPUs of each actor, for example 1 or 0.5"
+        "--gpus 0: expected for each actor a share from 0.01 to 1, or an integer up to 1024"
+    ),
+    ("--engine", "ray", "--out", "OUT", "--gpus", "1.5"): (
+        "--gpus 1.5: expected for each actor a share from 0.01 to 1, or an integer up to 1024"
     ),
     ("--engine", "ray", "--out", "OUT", "--score", "2"): "--score 2: expected a number from 0 to 1, for example 0.3",
     ("--engine", "ray", "--out", "OUT", "--address", "head"): (

@@ -148,7 +148,7 @@ def test_other_weights_on_a_machine_of_the_cluster(voc: Tiny) -> None:
         (("--workers", "2"), "--workers is for --engine ray; add that, or leave it out"),
         (("--address", "auto"), "--address is for --engine ray; add that, or leave it out"),
         ((*RAY, "--workers", "0"), "--workers 0: expected 1 or more"),
-        ((*RAY, "--gpus", "0"), "--gpus 0: expected the GPUs of each actor, for example 1 or 0.5"),
+        ((*RAY, "--gpus", "0"), "--gpus 0: expected for each actor a share from 0.01 to 1, or an integer up to 1024"),
         ((*RAY, "--address", "head"), "--address head: expected ray://HOST:10001, HOST:6379, or auto"),
         ((*RAY, "--show-dir", "drawn"), "--show-dir with --engine ray, whose actors draw nothing; leave it out"),
         ((*RAY, "--launcher", "pytorch"), "--launcher pytorch with --engine ray: give one of the two"),
