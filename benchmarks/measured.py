@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -42,6 +43,8 @@ PRECISION_CODE = (
     "pipeline/precision",
 )
 """What the metric of a deployment in lower precision is made of, besides the script that measures it."""
+DEPLOYMENT_CODE = ("configs", "rewriters", "backends", "zoo", "pipeline")
+DEPLOYMENT_PACKAGES = ("torch", "onnx", "onnxruntime")
 
 
 def of_images(config: ModelConfig) -> bool:
@@ -82,6 +85,11 @@ def machine(*packages: str) -> str:
     """Processor, threads and versions, for the line above a table."""
     found = ", ".join(f"{package} {version(package)}" for package in packages)
     return f"{processor()}, {threads()} threads; {found}"
+
+
+def made_with(made_of: str, *packages: str) -> str:
+    """What a figure was measured with, or a file was made with. `made_of`: see `sources`."""
+    return f"{machine(*packages)}; sources {made_of}"
 
 
 def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 3) -> dict[str, list[float]]:
@@ -137,10 +145,16 @@ def _busy_beside() -> float:
 
 
 def deployed(work_dir: Path, config: str, *flags: str) -> Path:
-    """The folder of the deployment below `work_dir`, made if it is not there."""
-    if not (places := list(work_dir.rglob("deployment.json"))):
+    """The folder of the deployment below `work_dir`, made unless it is there, with these very versions and sources."""
+    stamp = f"{made_with(sources(*DEPLOYMENT_CODE), *DEPLOYMENT_PACKAGES)}; {' '.join((config, *flags))}"
+    kept = work_dir / "made_with.txt"
+    places = list(work_dir.rglob("deployment.json"))
+    if not places or not kept.is_file() or kept.read_text(encoding="utf-8") != stamp:
+        for place in places:
+            shutil.rmtree(place.parent)
         command = [sys.executable, "-m", "zooport", "deploy", config, "--work-dir", str(work_dir), "-q", *flags]
         subprocess.run(command, check=True, cwd=ROOT)
+        kept.write_text(stamp, encoding="utf-8")
         places = list(work_dir.rglob("deployment.json"))
     return places[0].parent
 
@@ -163,7 +177,7 @@ def reduce_colors(path: Path) -> None:
 
 def state_of(path: Path, made_of: str, *packages: str) -> dict[str, Any]:
     """What an interrupted run has kept of its cells, with these very versions and sources; else a new state."""
-    stamp = f"{machine(*packages)}; sources {made_of}"
+    stamp = made_with(made_of, *packages)
     state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return state if state.get(STAMP) == stamp else {STAMP: stamp}
 

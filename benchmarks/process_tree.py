@@ -70,15 +70,17 @@ def _resident(pid: int) -> int:
 
 
 def _command(pid: int) -> list[str]:
+    """Its words; none of a process that has ended, also where its parent has not taken notice."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+        words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
     except OSError:
         return []
+    return [word for word in words if word]
 
 
 def _program(command: list[str]) -> str:
     """The script of an interpreter, or else the program. Ray's processes have a title: their class and what it runs."""
-    title, *words = [word for word in command if word]
+    title, *words = command
     program = Path(title.split()[0]).name
     if program.startswith("python"):
         program = next((Path(word).name for word in words if not word.startswith("-")), program)

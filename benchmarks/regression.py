@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # before this folder, whose pipeline.py is not the package
 
-from measured import STAMP, keep, machine, sources, stamps, write_page
+from measured import STAMP, keep, made_with, sources, stamps, write_page
 
 from pipeline.regression.fingerprint import PACKAGES
 from pipeline.regression.matrix import load_matrix
@@ -86,8 +86,7 @@ def _run(config: str, work_dir: Path, jobs: int) -> dict[str, Any]:
     }
     if all(_word(cell) != "**failed**" for cell in cells.values()):
         shutil.rmtree(work_dir)
-    made_of = sources(*PACKAGES, "configs")
-    return {STAMP: f"{machine(*LIBRARIES)}; sources {made_of}", "cells": cells}
+    return {STAMP: made_with(sources(*PACKAGES, "configs"), *LIBRARIES), "cells": cells}
 
 
 def _kept(cell: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ import matplotlib.pyplot as plt
 import onnx
 import torch
 from export_stages import CAPTURE, DECOMPOSE, TORCH, stage_seconds
-from measured import STAMP, interleaved, keep, machine, ratio, reduce_colors, stamps, write_page
+from measured import STAMP, interleaved, keep, made_with, ratio, reduce_colors, stamps, write_page
 from sessions import PlainDetector, open_session, plain_export, session_run
 from torch import Tensor
 from torchvision_models import ARCHITECTURES, calibrated, made_of, sample_images, task_of
@@ -97,7 +97,7 @@ def main() -> int:
     for key in wanted:
         if args.anew or key not in cells:
             begin = time.perf_counter()
-            cells[key] = _in_a_process(key) | {STAMP: f"{machine(*PACKAGES)}; sources {made_of()}"}
+            cells[key] = _in_a_process(key) | {STAMP: made_with(made_of(), *PACKAGES)}
             keep(cells, args.state)
             print(f"{key}: {cells[key].get('failed', 'done')}, {time.perf_counter() - begin:.0f} s", flush=True)
     every = [f"{architecture} {size}" for size in SIZES for architecture in ARCHITECTURES]

@@ -1,6 +1,9 @@
 """benchmarks/serving_load.py: a rehearsal with a server of the tests, and the gates."""
 
 import os
+import subprocess
+import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -62,3 +65,16 @@ def test_each_gate_can_be_missed() -> None:
     assert "answered | 0" in overload_table(none, 1, 1)
     assert part((1, 4, 16, 64), 60) == ""
     assert "This is a part of the measurement" in part((1, 4), 60) == part((1, 4, 16, 64), 10)
+
+
+def test_a_process_that_nobody_has_waited_for_costs_no_figure() -> None:
+    """A zombie has no words."""
+    from process_tree import cpu_ticks
+
+    with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read()  # until it has ended
+        state = Path(f"/proc/{process.pid}/stat")
+        while state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z":
+            time.sleep(0.01)
+        assert isinstance(cpu_ticks(os.getpid()), Counter)

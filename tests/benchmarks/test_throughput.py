@@ -93,6 +93,29 @@ def test_every_way_is_in_order_and_another_result_is_found(
         throughput.measured(folder, paths, 1, 0.05, throughput.Others())
 
 
+def test_a_deployment_of_other_sources_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with other flags; what was made before is removed."""
+    import measured
+
+    made: list[list[str]] = []
+
+    def deploy(command: list[str], **_: object) -> None:
+        folder = tmp_path / f"detection/small/{len(made)}"
+        folder.mkdir(parents=True)
+        (folder / "deployment.json").write_bytes(b"")
+        made.append(command)
+
+    monkeypatch.setattr(measured.subprocess, "run", deploy)
+    monkeypatch.setattr(measured, "sources", lambda *_: "abc")
+    deployed = [measured.deployed(tmp_path, "small") for _ in range(2)]
+    monkeypatch.setattr(measured, "sources", lambda *_: "def")
+    deployed += [measured.deployed(tmp_path, "small") for _ in range(2)]
+    deployed += [measured.deployed(tmp_path, "small", "--opset", "20")]
+    assert [folder.name for folder in deployed] == ["0", "0", "1", "1", "2"]
+    assert made[-1][-2:] == ["--opset", "20"]
+    assert [path.parent for path in tmp_path.rglob("deployment.json")] == deployed[-1:]
+
+
 def test_the_files_are_those_of_the_data_set() -> None:
     import throughput
     from measured import of_images, shipped_configs
