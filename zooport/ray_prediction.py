@@ -2,14 +2,14 @@
 
 import argparse
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from backends.graph_settings import graph_defaults, graph_settings
-from backends.scale.blocks import in_blocks, limited, usual_size
+from backends.scale.blocks import Block, in_blocks, limited, row_reads, usual_piece, usual_size
 from backends.scale.cluster import cluster, fitting_actors
-from backends.scale.inputs import find_inputs, reached
+from backends.scale.inputs import Inputs, find_inputs, reached
 from backends.scale.prediction import extent, held, predict_blocks
 from backends.scale.predictor import PredictionJob
 from backends.scale.run_folder import RunFolder
@@ -17,6 +17,7 @@ from backends.scale.shipped import ShippedDeployment, deployment_contents
 from backends.scale.storage import is_uri
 from zoo.addresses import without_password
 from zoo.errors import SomeInputsFailedError
+from zoo.notices import notice
 from zoo.progress import Progress
 from zooport.prediction_options import check_task, graph_inputs
 from zooport.ray_options import check_ray_options
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from zoo.manifest import Manifest
 
 PREDICT = "predict"  # what the bar counts
+MOST_READS = 2.5  # of a row of a Parquet file, without a notice: those of a row group in four blocks
 FAULTS_KEPT = 1000  # lines for --json; all of them are in the results
 
 
@@ -59,19 +61,17 @@ class RayPrediction:
     def run(self, count: Progress) -> None:
         """All that is left to do. Raises SomeInputsFailedError in the end if images have faults."""
         options = self.options
-        plan = None
+        requested = None
         if not self.folder.begun:
             names = [*options.image, *options.source]
             inputs = find_inputs(names, self._task.kind, recursive=options.recursive)
             requested = list(limited(inputs, options.limit))
-            size = options.block_size or usual_size(sum(each.images for each in requested))
-            plan = in_blocks(requested, size)
         with ExitStack() as opened:
             ray = opened.enter_context(cluster(options.address))
             actors = fitting_actors(ray.nodes(), options.workers, options.gpus or 0)
             opened.enter_context(held(self.folder))
-            if plan is not None:
-                self.folder.begin(plan)
+            if requested is not None:
+                self.folder.begin(_plan(requested, options.block_size, actors.size))
             before = extent(self.folder)
             self.images_before, self.failed = before.images_finished, before.faults_finished
             self.blocks, self.actors = before.blocks, min(actors.size, before.blocks)
@@ -114,6 +114,19 @@ class RayPrediction:
         self.faults += faults[: FAULTS_KEPT - len(self.faults)]
         for fault in faults:
             write_fault(fault)
+
+
+def _plan(inputs: Sequence[Inputs], block_size: int | None, actors: int) -> Iterator[Block]:
+    """The blocks, with a notice where their row groups are too large for them."""
+    images = sum(each.images for each in inputs)
+    piece = block_size or usual_piece(images, actors)
+    if (reads := row_reads(inputs, piece)) > MOST_READS:
+        larger = ", or give a larger --block-size" if block_size else ""
+        notice(
+            f"each row of the Parquet files is read {reads:.1f} times on average, because a block that begins within a "
+            f"row group reads it from its first row; write row groups of at most {piece} rows{larger}"
+        )
+    return in_blocks(inputs, block_size or usual_size(images), piece)
 
 
 def _shown(names: Sequence[str]) -> list[str]:

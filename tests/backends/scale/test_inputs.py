@@ -13,7 +13,7 @@ import pytest
 from pyarrow import fs
 
 from backends.scale import reading
-from backends.scale.blocks import Block, in_blocks, limited, usual_size
+from backends.scale.blocks import Block, in_blocks, limited, row_reads, usual_piece, usual_size
 from backends.scale.inputs import Inputs, find_inputs, reached
 from backends.scale.prediction import _row, held
 from backends.scale.predictor import BlockPredictor, PredictionJob
@@ -23,9 +23,10 @@ from backends.scale.storage import Storage
 from tests.backends.scale.test_predictor import shipped
 from zoo.errors import InputError
 from zoo.input_kinds import input_kind
+from zoo.notices import heard
 from zoo.sources import find_sources
 from zooport.commands.predict import parser
-from zooport.ray_prediction import RayPrediction
+from zooport.ray_prediction import RayPrediction, _plan
 
 KIND = input_kind("image")
 
@@ -281,6 +282,42 @@ def test_blocks_keep_every_image_once_and_in_order() -> None:
 
 def test_the_usual_size_of_a_block() -> None:
     assert [usual_size(images) for images in (0, 600, 40_000, 10**8)] == [32, 32, 100, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "actors", "pieces", "reads"),
+    [
+        (8_000, 1, 2, 8, 4.5),  # enough blocks for the actors, and no more
+        (8_000, 1, 16, 64, 32.5),
+        (5_000, 100, 16, 100, 1.0),  # each row group is one block
+        (100, 1_000, 4, 500, 1.0),  # small ones share a block
+        (1_048_576, 1, 2, 105, 53.07),
+        (10, 1, 16, 1, 1.0),
+    ],
+)
+def test_row_groups_are_cut_no_more_than_the_actors_need(
+    rows: int, groups: int, actors: int, pieces: int, reads: float
+) -> None:
+    inputs = [Inputs("", "/t", "t", rows, "image", group, 0, group * rows) for group in range(groups)]
+    size, piece = usual_size(rows * groups), usual_piece(rows * groups, actors)
+    blocks = list(in_blocks(inputs, size, piece))
+    assert len(blocks) == pieces
+    assert sum(block.images for block in blocks) == rows * groups
+    assert row_reads(inputs, piece) == pytest.approx(reads, abs=0.01)
+    assert row_reads([Inputs("", "a", "a")], piece) == 1
+
+
+def test_a_plan_that_reads_rows_often_says_so() -> None:
+    said: list[str] = []
+    group = Inputs("", "/t", "t", 1_000, "image")
+    with heard(said.append):
+        assert len(list(_plan([group], None, 1))) == 4
+        assert not said
+        assert len(list(_plan([group], 100, 1))) == 10
+        assert len(list(_plan([group], None, 2))) == 8
+    words = "each row of the Parquet files is read {} times on average, because a block that begins within a row group "
+    words += "reads it from its first row; write row groups of at most {}"
+    assert said == [words.format(5.5, "100 rows, or give a larger --block-size"), words.format(4.5, "125 rows")]
 
 
 def test_a_block_is_called_by_its_ends() -> None:
