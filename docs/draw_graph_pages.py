@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 import networkx as nx
 import onnx
+from PIL import Image
 
 mpl.use("Agg")
 DOCS = Path(__file__).parent
@@ -29,6 +30,7 @@ LINE = "#555555"
 COLOURS = [mpl.colormaps[name](index) for name in ("Pastel1", "Pastel2") for index in range(7)]
 ROW, COLUMN = 1.05, 1.25  # inches
 DPI = 90
+PALETTE = 64  # colours of a file
 MARGIN, PASSING = 0.75, 0.7  # columns: beside a graph, and for an edge that passes a row
 
 
@@ -59,6 +61,7 @@ def _draw(name: str, models: dict[str, onnx.ModelProto]) -> None:
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=DPI, bbox_inches="tight", pad_inches=0.1, metadata={"Software": None})
     plt.close(figure)
+    Image.open(path).convert("RGB").quantize(PALETTE).save(path, optimize=True)
 
 
 def _drawn(graph: onnx.GraphProto) -> Graph:
