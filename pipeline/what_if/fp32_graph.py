@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -69,7 +69,7 @@ def fp32_graph(
         inputs = feeds(job, count, images=calibration, defaults=job.contract(model).defaults)
         step("deploy in fp32")
         try:
-            deployed = make_deployment(planned, checkpoint)
+            deployed = make_deployment(replace(planned, calibration=()), checkpoint)  # fp32 has no ranges
         except ParityMissedError as error:
             raise GateError(
                 f"in fp32 the graph is not the model: {error.record.failures[0]}; fix that first (zooport align)"
