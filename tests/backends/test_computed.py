@@ -129,7 +129,12 @@ def test_a_full_disk_is_reported(tmp_path: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
         "computed(sys.argv[1], {'x': np.zeros((1, 4, 8, 8), np.float32)})\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program, str(path)],  # -B: bytecode would be cut off
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode != 0
     assert "InputError: " in done.stderr
     assert "is cut off" in done.stderr
