@@ -60,7 +60,8 @@ def test_the_runner_has_all_of_it(tmp_path: Path) -> None:
     """In a process of its own: a Runner leaves loggers and a default scope behind."""
     config = write_tiny(tmp_path, iterations=5)
     text = config.read_text(encoding="utf-8")
-    config.write_text(text.replace("lr=1e-3)", "lr=1e-3, weight_decay=0.5), max_grad_norm=2.5", 1), encoding="utf-8")
+    text = text.replace("lr=1e-3)", "lr=1e-3, weight_decay=0.5), max_grad_norm=2.5", 1)
+    config.write_text(text.replace("warmup=1", "warmup=2", 1), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, str(DESCRIBE), str(config)],
         capture_output=True,
@@ -75,7 +76,7 @@ def test_the_runner_has_all_of_it(tmp_path: Path) -> None:
         "decays": [0.0, 0.5],
         "rates": [0.001],
         "clip": {"max_norm": 2.5},
-        "schedule": [["LinearLR", 0, 1], ["CosineAnnealingLR", 1, 5]],
+        "schedule": [["LinearLR", 0, 2], ["CosineAnnealingLR", 2, 5]],
         "iterations": 5,
         "batch_size": 2,
         "samples": 10,
