@@ -5,6 +5,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.pipeline.publishing.publish_weights_on_command import published
 from tests.zoo.cards.training_records import again, record
 from zoo.cards import TrainingRecord
 from zoo.errors import InputError
+from zoo.files.locks import locked
 
 ROOT = Path(__file__).resolve().parents[3]
 KILLER = Path(__file__).with_name("publish_weights_on_command.py")
@@ -75,6 +77,20 @@ def test_killed_at_any_file_operation(tmp_path: Path) -> None:
         versions.append(file.read_bytes())
     assert set(versions) == {b"old", b"new"}
     assert versions == sorted(versions, reverse=True), "first the old ones, then the new ones"
+
+
+def test_a_publication_waits_for_another_one(tmp_path: Path) -> None:
+    """Or it would take staged files of the other for those of one that was cut short."""
+    staged = tmp_path / ".x.safetensors.new"
+    staged.write_bytes(b"of another process")
+    waiting = threading.Thread(target=check_publishable, args=(tmp_path / "x.safetensors",))
+    with locked(tmp_path / ".x.safetensors.lock", make=True):
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive()
+        assert staged.exists()
+    waiting.join(60)
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("at", [1, 2])
