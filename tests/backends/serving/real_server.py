@@ -6,6 +6,7 @@ test-all does both. It needs no GPU and no container, and the extra serve.
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def running_server(repository: Path, place: Path, patience: int = 600) -> Iterat
     while True:
         with (
             log.open("wb") as output,
-            subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process,
+            subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True) as process,
         ):
             server = Triton(process, http, grpc, metrics, log)
             try:
@@ -119,7 +120,18 @@ def running_server(repository: Path, place: Path, patience: int = 600) -> Iterat
                     yield server
                     return
             finally:
-                process.kill()
+                end(process)
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Kills a server. Its models' processes then end, and clear their shared memory; one that does not is killed."""
+    process.kill()
+    process.wait()
+    with suppress(ProcessLookupError):  # all of them have ended
+        for _ in range(100):
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def has_started(server: Triton) -> bool:
