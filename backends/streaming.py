@@ -19,7 +19,7 @@ from zoo.tasks import Result
 AHEAD = 4
 """Inputs that are read while others are computed."""
 
-TASK_SECONDS, MOST_FILES = 0.005, 8
+TASK_SECONDS, MOST_FILES = 0.03, 8
 """A worker takes as many files at once as it reads and computes in this time."""
 
 Run = Callable[[list[Item]], list[Result]]
