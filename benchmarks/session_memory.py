@@ -4,9 +4,13 @@ ONNX Runtime plans the buffers of a graph ahead (reuse), and after the first run
 its arena keeps what the first run took. Our sessions have neither, and the arena alone gives memory back and out again.
 Peak memory is what a process of its own grows by in three runs of one shape; latency is measured in turns.
 
+A session that the workers of `load(folder, workers=N)` share has the pattern: the second table compares it with one
+that has not, while as many threads as CPUs call it at the same time.
+
     python benchmarks/session_memory.py --page docs/measured/session_memory.md
 
-Exit code 3 where our sessions are slower than 1.03 of the defaults, or take more memory than 1.03 of theirs.
+Exit code 3 where our sessions are slower than 1.03 of the defaults, or take more memory than 1.03 of theirs, and where
+a shared one with the pattern is slower than 1.03 of one without.
 """
 
 import argparse
@@ -14,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +32,7 @@ from measured import growth, interleaved, machine, of_one_size, ratio, shipped_c
 from sessions import session_run
 
 from backends.onnxruntime.session import session_options
+from backends.threads import default_threads
 from pipeline.export.export_step import export_step
 from pipeline.export.reference_run import run_reference
 from pipeline.job.job import plan_job
@@ -33,6 +40,8 @@ from zoo import build_model
 from zoo.config import load_config
 
 SETTINGS = ("defaults", "ours")
+SHARED = ("without", "with")  # the pattern
+CALLS = 8  # of each thread in a round
 RUNS = 3
 MOST = 1.03
 MIB = 2**20
@@ -53,6 +62,7 @@ def main() -> int:
         print(_peak(settings, Path(path), int(batch)))
         return 0
     lines = ["| model | batch | defaults MiB | ours MiB | memory | latency |", "|---" * 6 + "|"]
+    shared = ["| model | without MiB | with MiB | memory | time |", "|---" * 5 + "|"]
     held = True
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
@@ -70,14 +80,34 @@ def main() -> int:
                     f"| {less:.2f} | {slower:.2f} |"
                 )
                 print(lines[-1], flush=True)
+            row, quick = _shared(Path(config).stem, path, args.rounds)
+            held = held and quick
+            shared.append(row)
+            print(shared[-1], flush=True)
     if args.page:
         intro = (
             "Sessions of backends.onnxruntime (no memory pattern, no planned reuse) against the defaults, at "
             f"level final. Memory: what a process grows by in {RUNS} runs. Latency: median ratio of {args.rounds} "
             "interleaved rounds.\n\n" + machine("onnxruntime")
         )
-        write_page(args.page, "Memory of a session", intro, "benchmarks/session_memory.py", "\n".join(lines))
+        threads = default_threads()
+        beside = (
+            f"## Shared by workers\n\nThe session of `load(folder, workers={threads})`, with the memory pattern, beside "
+            f"one without it: {threads} threads call it at the same time, a batch of 1. Time: median ratio of "
+            f"{args.rounds} interleaved rounds of {CALLS} calls of each thread."
+        )
+        table = "\n".join([*lines, f"\n{beside}\n", *shared])
+        write_page(args.page, "Memory of a session", intro, "benchmarks/session_memory.py", table)
     return 0 if held else 3
+
+
+def _shared(name: str, path: Path, rounds: int) -> tuple[str, bool]:
+    """The row of a model's session with the pattern beside one without, and whether it is as quick."""
+    feed = _feed(_session("with", path), 1)
+    runs = {settings: _together(_session(settings, path), feed) for settings in SHARED}
+    slower = ratio(interleaved(runs, rounds), "with", "without")
+    less, more = (_in_a_process(settings, path, 1) / MIB for settings in SHARED)
+    return f"| {name} | {less:.0f} | {more:.0f} | {more / less:.2f} | {slower:.2f} |", slower <= MOST
 
 
 def _export(config: str, folder: Path) -> None:
@@ -87,7 +117,7 @@ def _export(config: str, folder: Path) -> None:
 
 
 def _session(settings: str, path: Path) -> ort.InferenceSession:
-    options = session_options()
+    options = session_options(1, shared=settings == "with") if settings in SHARED else session_options()
     if settings == "defaults":
         options.enable_mem_pattern = options.enable_mem_reuse = True
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
@@ -106,7 +136,20 @@ def _in_a_process(settings: str, path: Path, batch: int) -> int:
 def _peak(settings: str, path: Path, batch: int) -> int:
     session = _session(settings, path)
     feed = _feed(session, batch)
-    return growth(lambda: [session.run(None, feed) for _ in range(RUNS)])
+    run = _together(session, feed) if settings in SHARED else session_run(session, feed)
+    return growth(lambda: [run() for _ in range(RUNS)])
+
+
+def _together(session: ort.InferenceSession, feed: dict[str, Any]) -> Callable[[], object]:
+    """Calls of as many threads as CPUs, at the same time."""
+    threads = default_threads()
+    run = session_run(session, feed)
+
+    def together() -> None:
+        with ThreadPoolExecutor(threads) as executor:
+            list(executor.map(lambda _: [run() for _ in range(CALLS)], range(threads)))
+
+    return together
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ def open_deployed(folder: OpenedFolder, manifest: Manifest, options: LoadOptions
         cache=cache,
         in_floats=options.in_floats,
         spin=options.spin,
+        shared=(options.workers or 1) > 1,
     )
     _check_classes(runner, manifest)
     return runner

@@ -29,7 +29,8 @@ class OnnxRuntimeRunner(Runner):
     Without `inputs` and `outputs` they are read from the file. `provider`: "cpu", "cuda", "cuda:1", "tensorrt",
     "tensorrt-rtx", or ONNX Runtime's own name. `engine`: how the latter two build, for shapes in the bounds of `axes`;
     `cache`: a folder where they keep engines. `threads`: of the session, None for the CPUs that this process may use.
-    `in_floats`: without kernels of whole numbers, `spin`: how long threads look for work, see session_options.
+    `in_floats`: without kernels of whole numbers, `spin`: how long threads look for work, `shared`: whether several
+    threads call it at the same time, see session_options; it has no effect where the sizes of an input are dynamic.
     Outputs on the CPU are memory that ONNX Runtime hands over without a copy; nothing of it is used again.
     Raises as open_session does, and InputError where the given tensors are not those of the file.
     """
@@ -48,6 +49,7 @@ class OnnxRuntimeRunner(Runner):
         cache: str | None = None,
         in_floats: bool = False,
         spin: bool = True,
+        shared: bool = False,
     ) -> None:
         held = model if isinstance(model, HeldModel) else Path(model)
         self.path = held.path if isinstance(held, HeldModel) else held
@@ -56,7 +58,10 @@ class OnnxRuntimeRunner(Runner):
             isinstance(side, int) or side in (axes or {}) for spec in inputs for side in spec.shape
         )
         profile = profiles(inputs, axes or {})[0] if inputs is not None and bounded else None
-        session = open_session(held, provider, threads, engine, profile, cache, in_floats=in_floats, spin=spin)
+        shared = shared and inputs is not None and all(_of_one_size(spec) for spec in inputs)
+        session = open_session(
+            held, provider, threads, engine, profile, cache, in_floats=in_floats, spin=spin, shared=shared
+        )
         self._session: onnxruntime.InferenceSession | None = session
         self.provider: str = session.get_providers()[0]
         self.threads: int = session.get_session_options().intra_op_num_threads
@@ -92,6 +97,11 @@ class OnnxRuntimeRunner(Runner):
 
     def _release(self) -> None:
         self._session = None
+
+
+def _of_one_size(spec: TensorSpec) -> bool:
+    """Apart from the batch, its first axis."""
+    return all(isinstance(side, int) for side in spec.shape[1:])
 
 
 def _spec(node: onnxruntime.NodeArg) -> TensorSpec:

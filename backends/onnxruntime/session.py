@@ -34,6 +34,7 @@ def open_session(
     *,
     in_floats: bool = False,
     spin: bool = True,
+    shared: bool = False,
 ) -> onnxruntime.InferenceSession:
     """A session that runs on `provider`, and is silent. `engine`, `profile`, `cache`: see provider_options.
 
@@ -42,7 +43,8 @@ def open_session(
     A GPU's provider leaves to the CPU what it has no kernel for: a warning names these nodes (see placement). One that
     takes no node at all is an error.
 
-    `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`, `spin`: see session_options.
+    `trace`: where to write which kernels ran, a prefix of the file's name. `in_floats`, `spin`, `shared`: see
+    session_options.
 
     Raises InputError where the file is missing or is no ONNX model, reads weights from a file that was not given with
     it, or `threads` is no number of them; ExportError where ONNX Runtime refuses the model; BackendUnavailableError
@@ -53,7 +55,8 @@ def open_session(
     path = model.path if isinstance(model, HeldModel) else model
     if path is model and not path.is_file():
         raise InputError(f"{path}: no such file; give the path of an ONNX model")
-    settings = session_options(threads, lean=name == "CPUExecutionProvider", in_floats=in_floats, spin=spin)
+    lean = name == "CPUExecutionProvider"
+    settings = session_options(threads, lean=lean, in_floats=in_floats, spin=spin, shared=shared)
     if name != "CPUExecutionProvider":
         settings.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     if trace is not None:
@@ -102,13 +105,21 @@ def _made(
 
 
 def session_options(
-    threads: int | None = None, *, lean: bool = True, in_floats: bool = False, spin: bool = True
+    threads: int | None = None,
+    *,
+    lean: bool = True,
+    in_floats: bool = False,
+    spin: bool = True,
+    shared: bool = False,
 ) -> onnxruntime.SessionOptions:
     """What every session of ours is opened with. `threads`: None for the CPUs that this process may use.
 
     `lean`, for the CPU: without the memory pattern, a second plan of the whole graph's buffers beside those that the
     arena already holds, and without planned reuse, which keeps a buffer from its first use to its last, however far
     apart. What it saves and costs: docs/measured/session_memory.md.
+    `shared`: several threads call it at the same time, with inputs of few sizes. Then it has the memory pattern, by
+    which the buffers of a call are one block. Without it, calls take over each other's buffers one by one, and their
+    values move between the caches of the CPUs. The same page has both.
     `spin`: see `load`; for how long is ONNX Runtime's own default.
     `in_floats`: each QuantizeLinear rounds, and what is between them is computed in floats, as the standard defines it.
     Without it ONNX Runtime makes kernels of whole numbers of them; with weights of 8 bits those saturate where a CPU
@@ -118,7 +129,8 @@ def session_options(
     settings.intra_op_num_threads = default_threads() if threads is None else threads
     settings.inter_op_num_threads = 1
     settings.log_severity_level = FATAL  # whatever goes wrong arrives as an exception
-    settings.enable_mem_pattern = settings.enable_mem_reuse = not lean
+    settings.enable_mem_pattern = shared or not lean
+    settings.enable_mem_reuse = not lean
     if not spin:
         settings.add_session_config_entry("session.intra_op.spin_duration_us", SHORT_SPIN)
     if in_floats:

@@ -61,6 +61,15 @@ def test_submitted_images_have_their_own_results(detector: Path, images: list[np
         assert model(images) == plain(images)
 
 
+@pytest.mark.parametrize(("workers", "pattern"), [(None, False), (1, False), (2, True)])
+def test_a_session_that_workers_share_has_a_pattern_of_memory(
+    detector: Path, workers: int | None, pattern: bool
+) -> None:
+    with load(detector, workers=workers) as model:
+        options = model.runner._session.get_session_options()  # type: ignore[attr-defined]
+        assert options.enable_mem_pattern is pattern
+
+
 @examples(8, 60)
 @given(data=st.data())
 def test_a_stream_is_in_order_and_lists_no_further_than_it_may(detector: Path, data: st.DataObject) -> None:
