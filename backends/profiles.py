@@ -39,8 +39,13 @@ def _shape_range(spec: TensorSpec, axes: Mapping[str, AxisRange]) -> ShapeRange:
     return tuple(s.min for s in sides), tuple(s.opt for s in sides), tuple(s.max for s in sides)
 
 
+def batch_axis(inputs: Sequence[TensorSpec]) -> int | str | None:
+    """The first axis of the inputs that are no settings: its name where it is dynamic, else its size."""
+    return next((spec.shape[0] for spec in inputs if spec.name not in SETTINGS and spec.shape), None)
+
+
 def _with_batch(inputs: Sequence[TensorSpec], axes: Mapping[str, AxisRange], size: int) -> Mapping[str, AxisRange]:
-    batch = next((spec.shape[0] for spec in inputs if spec.name not in SETTINGS and spec.shape), None)
+    batch = batch_axis(inputs)
     check_batch(size, axes[batch] if isinstance(batch, str) else AxisRange.fixed(batch or size))
     assert isinstance(batch, str)  # an axis that is not dynamic has no batch of its own
     return {**axes, batch: AxisRange.fixed(size)}

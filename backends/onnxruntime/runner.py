@@ -10,7 +10,7 @@ from backends.agreed_specs import agreed_specs
 from backends.engine_options import EngineOptions
 from backends.onnxruntime.held_model import HeldModel
 from backends.onnxruntime.session import open_session
-from backends.profiles import profiles
+from backends.profiles import batch_axis, profiles
 from backends.runner import Array, Runner
 from zoo.errors import ExportError, InputError
 from zoo.target import AxisRange
@@ -30,7 +30,7 @@ class OnnxRuntimeRunner(Runner):
     "tensorrt-rtx", or ONNX Runtime's own name. `engine`: how the latter two build, for shapes in the bounds of `axes`;
     `cache`: a folder where they keep engines. `threads`: of the session, None for the CPUs that this process may use.
     `in_floats`: without kernels of whole numbers, `spin`: how long threads look for work, `shared`: whether several
-    threads call it at the same time, see session_options; it has no effect where the sizes of an input are dynamic.
+    threads call it at the same time, see session_options; it has no effect where more than the batch is dynamic.
     Outputs on the CPU are memory that ONNX Runtime hands over without a copy; nothing of it is used again.
     Raises as open_session does, and InputError where the given tensors are not those of the file.
     """
@@ -58,7 +58,7 @@ class OnnxRuntimeRunner(Runner):
             isinstance(side, int) or side in (axes or {}) for spec in inputs for side in spec.shape
         )
         profile = profiles(inputs, axes or {})[0] if inputs is not None and bounded else None
-        shared = shared and inputs is not None and all(_of_one_size(spec) for spec in inputs)
+        shared = shared and inputs is not None and _only_batches(inputs)
         session = open_session(
             held, provider, threads, engine, profile, cache, in_floats=in_floats, spin=spin, shared=shared
         )
@@ -99,9 +99,10 @@ class OnnxRuntimeRunner(Runner):
         self._session = None
 
 
-def _of_one_size(spec: TensorSpec) -> bool:
-    """Apart from the batch, its first axis."""
-    return all(isinstance(side, int) for side in spec.shape[1:])
+def _only_batches(inputs: Sequence[TensorSpec]) -> bool:
+    """Whether no axis is dynamic but the batch."""
+    dynamic = {side for spec in inputs for side in spec.shape if isinstance(side, str)}
+    return dynamic <= {batch_axis(inputs)}
 
 
 def _spec(node: onnxruntime.NodeArg) -> TensorSpec:

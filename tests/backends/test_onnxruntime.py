@@ -23,13 +23,15 @@ ALL = ["CUDAExecutionProvider", "CPUExecutionProvider"]
 TENSORRT, RTX = "TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider"
 
 
-def one_node(path: Path, operator: str, domain: str = "", opset: int = 20, width: int | str = 3) -> Path:
-    """A file with one operator on x float32 [N, width]."""
+def one_node(
+    path: Path, operator: str, domain: str = "", opset: int = 20, shape: tuple[int | str, ...] = ("N", 3)
+) -> Path:
+    """A file with one operator on x float32 of this shape."""
     graph = helper.make_graph(
         [helper.make_node(operator, ["x"], ["y"], domain=domain)],
         "one",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", width])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", width])],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
     )
     opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
     path.write_bytes(helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString())
@@ -55,15 +57,19 @@ def test_how_long_idle_threads_look_for_work(tmp_path: Path, spin: bool, microse
 
 
 @pytest.mark.parametrize(
-    ("side", "shared", "pattern"),
-    [(3, True, True), (3, False, False), ("width", True, False)],  # a pattern for each size would take memory
+    ("shape", "shared", "pattern"),
+    [
+        (("batch", 3), True, True),
+        (("batch", 3), False, False),
+        (("batch", "width"), True, False),  # a pattern for each size would take memory
+    ],
 )
 def test_calls_side_by_side_have_a_pattern_of_memory_for_inputs_of_one_size(
-    tmp_path: Path, side: int | str, shared: bool, pattern: bool
+    tmp_path: Path, shape: tuple[int | str, ...], shared: bool, pattern: bool
 ) -> None:
-    path = one_node(tmp_path / "relu.onnx", "Relu", width=side)
-    inputs, outputs = ([TensorSpec(name, "float32", ("N", side))] for name in "xy")
-    axes = {"N": AxisRange(1, 1, 4), "width": AxisRange(1, 2, 8)}
+    path = one_node(tmp_path / "relu.onnx", "Relu", shape=shape)
+    inputs, outputs = ([TensorSpec(name, "float32", shape)] for name in "xy")
+    axes = {side: AxisRange(1, 2, 8) for side in shape if isinstance(side, str)}
     runner = OnnxRuntimeRunner(path, inputs, outputs, axes, shared=shared)
     options = runner._session.get_session_options()  # type: ignore[union-attr]
     assert (options.enable_mem_pattern, options.enable_mem_reuse) == (pattern, False)
