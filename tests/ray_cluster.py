@@ -57,7 +57,9 @@ def listening_addresses(process: int) -> set[str]:
     inodes = set()
     for number in _descendants(process):
         with suppress(OSError):
-            inodes |= {str(link.readlink()) for link in Path(f"/proc/{number}/fd").iterdir()}
+            for link in list(Path(f"/proc/{number}/fd").iterdir()):
+                with suppress(OSError):  # it was closed meanwhile
+                    inodes.add(str(link.readlink()))
     return {
         _address(fields[1].partition(":")[0])
         for table in ("tcp", "tcp6")

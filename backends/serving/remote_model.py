@@ -93,9 +93,14 @@ class RemoteModel(Streams):
         )
 
     def _asked(self, ask: Callable[[Any], Answer]) -> Answer:
-        """What `ask` makes of the client's answer. A server that is full, or that failed, is asked again."""
+        """What `ask` makes of the client's answer.
+
+        A server that is full, that failed, or that closed the connection without an answer is asked again.
+        """
+        from geventhttpclient.response import HTTPConnectionClosed
         from tritonclient.utils import InferenceServerException
 
+        closed = (HTTPConnectionClosed, ConnectionResetError, BrokenPipeError)
         for wait in (*WAITS, None):
             try:
                 with self._reading():
@@ -103,12 +108,12 @@ class RemoteModel(Streams):
             except ZooportError:
                 raise
             except InferenceServerException as error:
-                if error.status() in AGAIN and wait is not None:
-                    time.sleep(wait)
-                    continue
-                raise self._refusal(error.status(), _words(error)) from error
+                if error.status() not in AGAIN or wait is None:
+                    raise self._refusal(error.status(), _words(error)) from error
             except Exception as error:  # whatever the sockets below raise
-                raise self._refusal(None, _one_line(str(error)) or type(error).__name__) from error
+                if not isinstance(error, closed) or wait is None:
+                    raise self._refusal(None, _one_line(str(error)) or type(error).__name__) from error
+            time.sleep(wait)
         raise AssertionError
 
     @contextmanager

@@ -14,10 +14,11 @@ from backends.serving.v2_http import HEADER, error_body, parse_request, response
 from tests.backends.serving.stub import Request
 
 FULL = (503, error_body("Exceeds maximum queue size"))
+CLOSED = (0, b"")
 
 
 class Server(ThreadingHTTPServer):
-    """``pages``: status and body of the next answers. ``model``: executes one batch at a time.
+    """``pages``: status and body of the next answers, CLOSED for none. ``model``: executes one batch at a time.
 
     ``prefix``: a path in front of the protocol's own, such as "/some/path".
     """
@@ -71,7 +72,11 @@ class Handler(BaseHTTPRequestHandler):
         """Whether a page was the answer."""
         if not self.server.pages:
             return False
-        self.answer(*self.server.pages.pop(0))
+        page = self.server.pages.pop(0)
+        if page == CLOSED:
+            self.close_connection = True
+        else:
+            self.answer(*page)
         return True
 
     def answer(self, status: int, body: bytes, json_bytes: int | None = None) -> None:

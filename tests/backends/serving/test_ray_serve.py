@@ -36,16 +36,22 @@ pytestmark = [pytest.mark.scale, pytest.mark.slow, pytest.mark.filterwarnings("i
 pytest.importorskip("ray.serve", reason="the extra ray-serve brings it", exc_type=ImportError)
 ROOT = Path(__file__).parents[3]
 QUEUE, ARRIVAL = 4, 5.0
+HAPROXY = {"RAY_SERVE_ENABLE_HA_PROXY": "1", "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1"}
 Answer = tuple[int, bytes]
 
 
 @dataclass(frozen=True)
 class Server:
-    """`name`: of the model, which no other test of this machine uses."""
+    """`name`: of the model, which no other test of this machine uses. `listens`: on which addresses.
+
+    `closes`: whether requests of a replica that dies may have no answer.
+    """
 
     process: "subprocess.Popen[bytes]"
     name: str
     port: int
+    listens: frozenset[str]
+    closes: bool
 
     @property
     def address(self) -> str:
@@ -86,9 +92,11 @@ class Server:
         return 0
 
 
-@pytest.fixture
-def server(deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> Iterator[Server]:
-    (port,) = free_ports(1)
+@pytest.fixture(params=[False, True], ids=["own proxy", "HAProxy"])
+def server(
+    deployments: dict[str, Path], files: list[Path], tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Server]:
+    port, *ports = free_ports(3)
     name = f"cars-{port}"
     arguments = {"deployment": str(deployments[ADJUSTABLE]), "image": str(files[0]), "name": name}
     arguments |= {"queue": QUEUE, "arrival": ARRIVAL}
@@ -101,8 +109,13 @@ def server(deployments: dict[str, Path], files: list[Path], tmp_path: Path) -> I
     command = [str(Path(sys.executable).with_name("serve")), "run", "--address", "local", str(path)]
     patience = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60"}  # of Ray: by itself 5 s, too few on a busy machine
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", **LOCAL, **patience}
+    listens = {"127.0.0.1", "::"}  # each replica opens one gRPC port on all interfaces, whatever the settings
+    if request.param:
+        names = ("RAY_SERVE_HAPROXY_METRICS_PORT", "RAY_SERVE_HAPROXY_STATS_PORT")
+        environment |= HAPROXY | dict(zip(names, map(str, ports), strict=True))
+        listens |= {"0.0.0.0"}  # these two ports
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
-        served = Server(process, name, port)
+        served = Server(process, name, port, frozenset(listens), closes=request.param)
         try:
             while not served.is_ready():
                 assert process.poll() is None, log.read_text(errors="replace")
@@ -165,8 +178,7 @@ def check_results(server: Server, deployment: Path, files: list[Path]) -> None:
     assert status == 200
     Draft202012Validator(METADATA).validate(json.loads(metadata))
     assert json.loads(metadata)["name"] == server.name
-    # each replica of Ray Serve opens one gRPC port on all interfaces, whatever the settings
-    assert listening_addresses(server.process.pid) == {"127.0.0.1", "::"}
+    assert listening_addresses(server.process.pid) == server.listens
 
 
 def check_bad_requests(server: Server) -> None:
@@ -238,19 +250,27 @@ def check_a_dead_replica(server: Server, content: bytes) -> None:
     first = server.replica()
     replaced = threading.Event()
 
+    def infer() -> Answer | None:
+        try:
+            answer = server.infer(content)
+        except http.client.RemoteDisconnected:
+            assert server.closes
+            return None
+        assert answer == expected or answer[0] in (500, 503)
+        return answer
+
     def ask() -> set[int]:
         statuses = set()
         while not replaced.is_set():
-            answer = server.infer(content)
-            assert answer == expected or answer[0] in (500, 503)
-            statuses.add(answer[0])
+            if answer := infer():
+                statuses.add(answer[0])
         return statuses
 
     with ThreadPoolExecutor(4) as pool:
         clients = [pool.submit(ask) for _ in range(4)]
         time.sleep(0.5)
         os.kill(first, signal.SIGKILL)
-        while server.replica() in (0, first) or server.infer(content) != expected:
+        while server.replica() in (0, first) or infer() != expected:
             time.sleep(0.1)
         replaced.set()
         assert 200 in set.union(*(client.result() for client in clients))

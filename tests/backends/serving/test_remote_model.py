@@ -20,7 +20,7 @@ from backends.serving.protocol import DEPLOYMENT, manifest_content
 from backends.serving.remote_model import RemoteModel
 from backends.serving.v2_http import error_body
 from tests.backends.serving.conftest import ADJUSTABLE, OUTPUTS
-from tests.backends.serving.small_server import FULL, Server, serving
+from tests.backends.serving.small_server import CLOSED, FULL, Server, serving
 from tests.examples import slow_but
 from tests.tools.conftest import in_this_process
 from tests.tools.tiny import Run
@@ -88,13 +88,16 @@ def test_results_are_equal_to_the_bit(server: Server, deployments: dict[str, Pat
 
 @needs_client
 @pytest.mark.parametrize("served", slow_but(OUTPUTS, "detector"), indirect=True)
-def test_a_full_server_is_asked_again(server: Server, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "words"), [(FULL, "Exceeds maximum queue size"), (CLOSED, "does not answer")])
+def test_a_server_that_is_full_or_closes_the_connection_is_asked_again(
+    server: Server, files: list[Path], monkeypatch: pytest.MonkeyPatch, page: tuple[int, bytes], words: str
+) -> None:
     monkeypatch.setattr(remote_model, "WAITS", (0.0, 0.0))
     infer = RemoteModel._infer
 
     def infer_and_fill(remote: RemoteModel, *arguments: object) -> object:
         answer = infer(remote, *arguments)
-        server.pages = [FULL] * 2
+        server.pages = [page] * 2
         return answer
 
     with monkeypatch.context() as patch:
@@ -102,11 +105,11 @@ def test_a_full_server_is_asked_again(server: Server, files: list[Path], monkeyp
         remote = RemoteModel(server.address)  # which asks for the outputs as well
     assert not server.pages
     with remote:
-        server.pages = [FULL] * 2
+        server.pages = [page] * 2
         (prediction,) = remote.stream(files[0])
         assert prediction.fault is None
-        server.pages = [FULL] * 3
-        with pytest.raises(BackendUnavailableError, match="Exceeds maximum queue size"):
+        server.pages = [page] * 3
+        with pytest.raises(BackendUnavailableError, match=words):
             list(remote.stream(files[0]))
 
 
