@@ -9,8 +9,8 @@
 The plain call is `model(image)` on one thread, with reading the file, in turns with the server. Clients that wait for
 their answers give the capacity; then, for --seconds, twice as many requests come, whether the answers come or not. Each
 answer is compared with the first one, and that with `load`'s, to the bit. `serve run zooport.serving:app` is measured
-in the same way. With fewer --clients or --seconds it is a part of the measurement, and the page says so. Exit code 3 if
-a gate is missed:
+in the same way; --queue is that of all replicas together behind HAProxy, where each has its own. With fewer --clients
+or --seconds it is a part of the measurement, and the page says so. Exit code 3 if a gate is missed:
 
 - CPU of the server for each request is at most 1.15 of the plain call's;
 - at twice the capacity no answer is wrong or lost, and all are 200 or 503;

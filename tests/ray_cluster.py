@@ -54,6 +54,11 @@ def pool_processes() -> list[int]:
 
 def listening_addresses(process: int) -> set[str]:
     """On which a process and its descendants listen, IPv4 and IPv6; `::` and `0.0.0.0` are all of them."""
+    return {address for address, _ in listening_sockets(process)}
+
+
+def listening_sockets(process: int) -> set[tuple[str, int]]:
+    """The addresses, with the port of each."""
     inodes = set()
     for number in _descendants(process):
         with suppress(OSError):
@@ -61,10 +66,11 @@ def listening_addresses(process: int) -> set[str]:
                 with suppress(OSError):  # it was closed meanwhile
                     inodes.add(str(link.readlink()))
     return {
-        _address(fields[1].partition(":")[0])
+        (_address(address), int(port, 16))
         for table in ("tcp", "tcp6")
         for fields in map(str.split, Path(f"/proc/net/{table}").read_text().splitlines()[1:])
         if fields[3] == LISTEN and f"socket:[{fields[9]}]" in inodes
+        for address, port in [fields[1].split(":")]
     }
 
 

@@ -20,8 +20,8 @@ USER service
 ENV OMP_NUM_THREADS=1 RAY_USAGE_STATS_ENABLED=0 RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 \
     RAY_SERVE_ENABLE_HA_PROXY=1 RAY_SERVE_THROUGHPUT_OPTIMIZED=1
 EXPOSE 8000
-# A page that is not of a replica: /v2/health/ready waits in the queue of requests, and is 503 if that is
-# full. Ray Serve finds and replaces dead replicas by itself
+# A page that is not of a replica: /v2/health/ready waits in the queue of requests, and is 503 if that is full. Ray
+# Serve finds and replaces dead replicas by itself
 HEALTHCHECK --interval=30s --timeout=20s --start-period=60s \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/-/healthz', timeout=15)"]
 STOPSIGNAL SIGINT

@@ -28,7 +28,7 @@ from backends.serving.v2_schema import METADATA
 from tests.backends.serving.conftest import ADJUSTABLE
 from tests.backends.serving.probes import health_check
 from tests.backends.serving.real_server import free_ports
-from tests.ray_cluster import listening_addresses
+from tests.ray_cluster import listening_sockets
 from zoo.errors import BackendUnavailableError
 from zoo.input_kinds import MAX_BYTES
 
@@ -37,21 +37,19 @@ pytest.importorskip("ray.serve", reason="the extra ray-serve brings it", exc_typ
 ROOT = Path(__file__).parents[3]
 QUEUE, ARRIVAL = 4, 5.0
 HAPROXY = {"RAY_SERVE_ENABLE_HA_PROXY": "1", "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1"}
+HAPROXY_PORTS = ("RAY_SERVE_HAPROXY_METRICS_PORT", "RAY_SERVE_HAPROXY_STATS_PORT")
+EVERYWHERE = "0.0.0.0"
 Answer = tuple[int, bytes]
 
 
 @dataclass(frozen=True)
 class Server:
-    """`name`: of the model, which no other test of this machine uses. `listens`: on which addresses.
-
-    `closes`: whether requests of a replica that dies may have no answer.
-    """
+    """`name`: of the model, which no other test of this machine uses. `haproxy_ports`: of HAProxy, if it runs."""
 
     process: "subprocess.Popen[bytes]"
     name: str
     port: int
-    listens: frozenset[str]
-    closes: bool
+    haproxy_ports: tuple[int, ...]
 
     @property
     def address(self) -> str:
@@ -96,7 +94,7 @@ class Server:
 def server(
     deployments: dict[str, Path], files: list[Path], tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Server]:
-    port, *ports = free_ports(3)
+    port, *haproxy_ports = free_ports(1 + len(HAPROXY_PORTS) * request.param)
     name = f"cars-{port}"
     arguments = {"deployment": str(deployments[ADJUSTABLE]), "image": str(files[0]), "name": name}
     arguments |= {"queue": QUEUE, "arrival": ARRIVAL}
@@ -109,13 +107,10 @@ def server(
     command = [str(Path(sys.executable).with_name("serve")), "run", "--address", "local", str(path)]
     patience = {"RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60"}  # of Ray: by itself 5 s, too few on a busy machine
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", **LOCAL, **patience}
-    listens = {"127.0.0.1", "::"}  # each replica opens one gRPC port on all interfaces, whatever the settings
-    if request.param:
-        names = ("RAY_SERVE_HAPROXY_METRICS_PORT", "RAY_SERVE_HAPROXY_STATS_PORT")
-        environment |= HAPROXY | dict(zip(names, map(str, ports), strict=True))
-        listens |= {"0.0.0.0"}  # these two ports
+    if haproxy_ports:
+        environment |= HAPROXY | dict(zip(HAPROXY_PORTS, map(str, haproxy_ports), strict=True))
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output, env=environment) as process:
-        served = Server(process, name, port, frozenset(listens), closes=request.param)
+        served = Server(process, name, port, tuple(haproxy_ports))
         try:
             while not served.is_ready():
                 assert process.poll() is None, log.read_text(errors="replace")
@@ -178,7 +173,11 @@ def check_results(server: Server, deployment: Path, files: list[Path]) -> None:
     assert status == 200
     Draft202012Validator(METADATA).validate(json.loads(metadata))
     assert json.loads(metadata)["name"] == server.name
-    assert listening_addresses(server.process.pid) == server.listens
+    sockets = listening_sockets(server.process.pid)
+    # each replica opens one gRPC port on all interfaces, and HAProxy its two, whatever the settings
+    assert {address for address, _ in sockets} - {EVERYWHERE} == {"127.0.0.1", "::"}
+    assert {port for address, port in sockets if address == EVERYWHERE} == set(server.haproxy_ports)
+    assert ("127.0.0.1", server.port) in sockets
 
 
 def check_bad_requests(server: Server) -> None:
@@ -254,7 +253,7 @@ def check_a_dead_replica(server: Server, content: bytes) -> None:
         try:
             answer = server.infer(content)
         except http.client.RemoteDisconnected:
-            assert server.closes
+            assert server.haproxy_ports  # Ray's own proxy always answers
             return None
         assert answer == expected or answer[0] in (500, 503)
         return answer

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zoo.datasets.digits.on_disk import DigitsDetection, DigitsSegmentation
 from zoo.datasets.files.image_writing import write_image
 
-CELL = (80, 100)  # (height, width) of one image on the sheet, in pixels
+CELL = (80, 96)  # (height, width) of one image on the sheet, in pixels: whole blocks of JPEG's colours
 COLUMNS = 8
 OPACITY = 0.55
 QUALITY = 45
