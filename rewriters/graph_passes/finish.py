@@ -6,6 +6,7 @@ import onnx
 
 from rewriters.graph_passes.argmax_before_concat import argmax_before_concat
 from rewriters.graph_passes.constant_scales import constant_scales
+from rewriters.graph_passes.constant_sizes import constant_sizes
 from rewriters.graph_passes.constant_weights import constant_weights
 from rewriters.graph_passes.declare_shapes import declare_shapes
 from rewriters.graph_passes.drop_row_shapes import drop_row_shapes
@@ -35,6 +36,7 @@ def finish(
     constant_weights(model)
     drop_row_shapes(model)
     declare_shapes(model, target, output_specs)
+    constant_sizes(model)
     changed = constant_scales(model) + argmax_before_concat(model) + vector_products(model)
     if changed + plain_squeezes(model, target):
         drop_unused(model)
