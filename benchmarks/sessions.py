@@ -11,7 +11,10 @@ import torch
 from torch import Tensor, nn
 from torchvision.models.detection import MaskRCNN
 
+from pipeline.job.job import Job
 from rewriters.graph_passes.drop_unused import drop_unused
+from zoo.families import contract_module
+from zoo.tasks.contract import Contract
 from zoo.tasks.instance_segmentation.proof.head_masks import head_masks
 
 
@@ -35,6 +38,14 @@ class PlainDetector(nn.Module):
         else:
             found = self.model(list(images))
         return tuple(tensor for detections in found for tensor in detections.values())
+
+
+def unpatched_module(job: Job, model: nn.Module) -> PlainDetector | Contract:
+    """The model as its authors wrote it, at level final, in eval mode, as a plain export takes it."""
+    own = [kind.__module__ for kind in type(model).__mro__]
+    if any(name.startswith("torchvision.models.detection") for name in own):
+        return PlainDetector(model).eval()
+    return contract_module(model, job.task, "final", job.forward, rule=job.preprocess)
 
 
 def plain_export(module: nn.Module, *inputs: Tensor) -> bytes:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sessions import PlainDetector
+from sessions import PlainDetector, unpatched_module
 from torch import Tensor, nn
 
 from backends.onnxruntime.runner import OnnxRuntimeRunner
@@ -13,7 +13,6 @@ from gpu.stage import Place
 from pipeline.job.job import plan_job
 from zoo.build import build_model
 from zoo.config import load_config
-from zoo.families import contract_module
 from zoo.input_kinds.proof import input_proof
 
 Run = Callable[[], Any]
@@ -22,20 +21,15 @@ Tensors = Mapping[str, Tensor]
 
 
 def unpatched(config: str, place: Place) -> tuple[nn.Module, Tensors]:
-    """The model as its authors wrote it, on the CPU, and the graph's inputs by name for one shipped input.
-
-    Of torchvision's detectors the lists of images and results are behind plain tensors (PlainDetector).
-    """
+    """The model as its authors wrote it, on the CPU, and the graph's inputs by name for one shipped input."""
     job = plan_job(load_config(config), None, [], place.scratch)
     model = build_model(job.config)
     proof = input_proof(job.task.kind)
     arrays = proof.graph_arrays([job.images[0].value], job.target.preferred, job.preprocess, image_sizes=False)
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    own = [kind.__module__ for kind in type(model).__mro__]
-    if any(name.startswith("torchvision.models.detection") for name in own):
-        return PlainDetector(model).eval(), tensors
-    module = contract_module(model, job.task, "final", job.forward, rule=job.preprocess)
-    return module, tensors | {name: torch.from_numpy(array) for name, array in module.default_arrays().items()}
+    module = unpatched_module(job, model)
+    if not isinstance(module, PlainDetector):
+        arrays = {**arrays, **module.default_arrays()}
+    return module, {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def on_device(tensors: Tensors, device: str) -> dict[str, Tensor]:
