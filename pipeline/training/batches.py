@@ -6,6 +6,8 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Dataset
 
+from pipeline.training.batch_worker import without_hang_ups
+
 PREFETCHED = 8
 
 
@@ -32,6 +34,7 @@ class Batches(DataLoader[Any]):
             num_workers=1,
             collate_fn=collate,
             prefetch_factor=PREFETCHED,
+            worker_init_fn=without_hang_ups,
         )
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # not torch's own iterator

@@ -9,6 +9,7 @@ from mmengine.device import get_device
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
+from pipeline.training.batch_worker import without_hang_ups
 from pipeline.training.opencv_threads import one_opencv_thread
 from pipeline.training.recipe import Pretraining
 from zoo.datasets.digits.patches import NUM_CLASSES, DigitPatches
@@ -43,7 +44,7 @@ def pretrain(
         optimizer, lambda step: min((step + 1) / WARMUP, 0.5 + 0.5 * math.cos(math.pi * step / plan.iterations))
     )
     patches = DigitPatches(plan.iterations * plan.batch_size, plan.side, num_scenes, seed)
-    loader = DataLoader(patches, plan.batch_size, num_workers=1, prefetch_factor=4)
+    loader = DataLoader(patches, plan.batch_size, num_workers=1, prefetch_factor=4, worker_init_fn=without_hang_ups)
     right = 0
     for step, (images, digits) in enumerate(loader, 1):
         images, digits = images.to(device), digits.to(device)  # noqa: PLW2901 - the batch, where the model is

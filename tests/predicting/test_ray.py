@@ -234,7 +234,7 @@ def test_two_actors_on_two_cpus_do_not_wait_for_readers(
     predict: Predict, detector: Path, many: Path, tmp_path: Path
 ) -> None:
     """Nothing but the actors takes a CPU; a third one is refused before the run, in one line."""
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         out = tmp_path / "out"
         run = predict(detector, many, "--engine", "ray", "--out", out, "--workers", 3)
