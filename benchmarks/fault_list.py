@@ -20,7 +20,7 @@ from planting import (
     weights,
 )
 
-from backends.model import Model
+from backends.calls import Calls
 from backends.runner import Runner
 from zoo.manifest import Manifest
 from zoo.preprocess import Geometry, PlacedImage, Preprocess
@@ -210,7 +210,7 @@ def _faults() -> list[Fault]:
         _graph(DENSE, "constant", "box centres at 0.49 for 0.5", "", constant("", "Mul", 0.5, 0.49)),
         _graph(DENSE, "threshold", "90 detections for 100", "", constant("", "TopK", 100, 90)),
         _runtime(DENSE, "scores through halves", Runner, "run_float32", _outputs(_half_scores)),
-        _runtime(DENSE, "results of a batch reversed", Model, "_run_batch", _result(lambda found: found[::-1])),
+        _runtime(DENSE, "results of a batch reversed", Calls, "_run_batch", _result(lambda found: found[::-1])),
         *_detector(YOLO, "", 0.05),
         _graph(
             YOLO,

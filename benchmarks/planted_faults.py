@@ -22,8 +22,6 @@ from fault_list import CONFIGS, FAULTS, Fault
 from fault_trial import Trial, trial_of
 from measured import keep, machine, sources, state_of, write_page
 
-from pipeline.parity.records import dump_json
-
 STATE = ROOT / "work_dirs/planted_faults.json"
 CODE = ("pipeline", "rewriters", "backends", "zoo", "benchmarks/fault_list.py", "benchmarks/planting.py")
 PACKAGES = ("torch", "torchvision", "onnxruntime")
@@ -135,7 +133,6 @@ def _write(page: Path, results: dict[str, dict[str, Any]]) -> None:
     )
     table = "\n".join([HEAD, *(_row(name, result) for name, result in results.items())])
     write_page(page, "Planted faults", intro, "benchmarks/planted_faults.py", table)
-    page.with_suffix(".json").write_text(dump_json(results), encoding="utf-8")
 
 
 if __name__ == "__main__":
